@@ -1,0 +1,1 @@
+"""The commands of `elbowroom`, one file each; no command decides what may enter a prompt."""

@@ -1,0 +1,1 @@
+"""The story of a request told afterwards; no decision is taken here."""

@@ -1,0 +1,1 @@
+"""One reason to drop a passage a file; no gate knows another."""

@@ -1,0 +1,1 @@
+"""One way to choose among the passages that passed the gates a file; no packer knows another."""
