@@ -1,0 +1,88 @@
+"""The ways a request cannot be answered: one flat list.
+
+Knows: for each error its wire `code`, a `status_hint` for whoever speaks HTTP, a message that a person can act on, and
+the `param` it is about.
+Does not know: HTTP, JSON, or who asked. A dropped passage is not an error; it is data with a reason (`records.Drop`).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ElbowroomError(Exception):
+    """A request that cannot be answered. `param` names the field at fault (never its value), `None` if there is none."""
+
+    code: ClassVar[str] = "invalid_request"
+    status_hint: ClassVar[int] = 400
+
+    def __init__(self, message: str, *, param: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = param
+
+
+class InvalidRequest(ElbowroomError):
+    """Not JSON, a wrong type, a field that cannot be."""
+
+
+class InvalidDocument(ElbowroomError):
+    """A tagged document that cannot be read; `param` is `documents[i].field`."""
+
+    code = "invalid_document"
+
+
+class NoUserMessage(ElbowroomError):
+    """Documents were tagged, and there is no user message to stand in front of."""
+
+    code = "no_user_message"
+
+
+class ContextLengthExceeded(ElbowroomError):
+    """What may not be cut is longer than the model's window."""
+
+    code = "context_length_exceeded"
+
+
+class InvalidConfig(ElbowroomError):
+    """A configuration file that cannot be used. The message begins with `file:line:`."""
+
+    code = "invalid_config"
+    status_hint = 500
+
+
+class ModelNotFound(ElbowroomError):
+    code = "model_not_found"
+    status_hint = 404
+
+
+class ClassNotAllowed(ElbowroomError):
+    code = "class_not_allowed"
+    status_hint = 403
+
+
+class RequestTooLarge(ElbowroomError):
+    code = "request_too_large"
+    status_hint = 413
+
+
+class CountUnavailable(ElbowroomError):
+    """The tokens of a tagged request cannot be counted; never a guess, never 0."""
+
+    code = "count_unavailable"
+    status_hint = 503
+
+
+class Overloaded(ElbowroomError):
+    code = "overloaded"
+    status_hint = 503
+
+
+class UpstreamUnavailable(ElbowroomError):
+    code = "upstream_unavailable"
+    status_hint = 502
+
+
+class UpstreamTimeout(ElbowroomError):
+    code = "upstream_timeout"
+    status_hint = 504
