@@ -1,0 +1,68 @@
+"""What the service needs from the outside, as protocols; adapters live in `stores/`, `upstreams/`, `sinks/`.
+
+Knows: the calls, their units and what they may raise.
+Does not know: any adapter. Only `app` and the command line put the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+
+class CountCache(Protocol):
+    """Token counts shared between processes. Losing it costs time, never an answer: it raises nothing."""
+
+    async def get(self, keys: Sequence[str]) -> list[int | None]:
+        """One integer or None a key, in order; all None while the store cannot be reached."""
+
+    async def put(self, counts: Mapping[str, int]) -> None:
+        """Writes all in one round trip, each with the store's time to live; silent while it cannot be reached."""
+
+    async def healthy(self) -> bool: ...
+
+    async def close(self) -> None: ...
+
+
+class Call(Struct, frozen=True):
+    """One request to an upstream."""
+
+    path: str  # below the upstream's base, e.g. "/chat/completions"
+    body: bytes
+    headers: Mapping[str, str]  # already reduced to what may leave
+    model: str  # the catalog's name
+    stream: bool
+
+
+class Reply(Protocol):
+    """An upstream's answer, its head read, its body not yet."""
+
+    status: int
+    headers: Mapping[str, str]  # lower-case names
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it arrives. Raises `UpstreamUnavailable` where it breaks off, `UpstreamTimeout` where it stalls."""
+
+    async def close(self) -> None:
+        """Lets go of the connection; the upstream sees the close if the body was not read to its end. Idempotent."""
+
+
+class Upstream(Protocol):
+    """Where packed requests go."""
+
+    async def send(self, call: Call) -> Reply:
+        """Sends and waits for the head. Raises `UpstreamUnavailable`, `UpstreamTimeout`, `Overloaded`."""
+
+    async def close(self) -> None: ...
+
+
+class TraceSink(Protocol):
+    """Where records of requests are kept. Writing never blocks a response."""
+
+    def write(self, record: Mapping[str, Any]) -> bool:
+        """Queues one record; False where the queue is full (the caller counts it)."""
+
+    async def close(self) -> None:
+        """Everything queued is on disk when this returns."""
