@@ -89,7 +89,8 @@ class Process:
 
     def stop(self) -> int:
         """Ends it by SIGTERM, by SIGKILL where that is not enough; returns the exit status. Idempotent."""
-        assert self._process is not None and self._reader is not None
+        assert self._process is not None
+        assert self._reader is not None
         self._process.terminate()
         try:
             status = self._process.wait(STOP_SECONDS)
