@@ -1,0 +1,195 @@
+"""The body that leaves: every difference is named, and everything else is the client's bytes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elbowroom.records import Context, Edit, Message, Model, Request
+from elbowroom.write.place import place
+
+EVIDENCE = 'Note "S1"\n<S1-0417>\n退款 30 days\n</S1-0417>\n\n'
+SYSTEM = '{ "role":"system",  "content":"Be \\u0062rief \\/ kind" }'
+USER = '{"content" : "\\u4f60好,  \\/ok", "role":"user", "x":1.0}'
+
+
+def message(raw: str) -> Message:
+    return Message(raw.encode(), json.loads(raw))
+
+
+def request(*raws: str, tagged: bool = False, **others: Any) -> Request:
+    """A request whose top-level members are the given raw JSON, spaced as no encoder would space them."""
+    fields = {"model": '"small"', "messages": f"[ {' , '.join(raws)} ]", **others}
+    body = "{ " + " , ".join(f'"{name}" :  {raw}' for name, raw in fields.items()) + " }\n"
+    params = {name: json.loads(raw) for name, raw in fields.items() if name not in {"messages", "documents", "context"}}
+    return Request(
+        body=body.encode(),
+        fields={name: raw.encode() for name, raw in fields.items()},
+        model="small",
+        messages=tuple(message(raw) for raw in raws),
+        documents=(),
+        tagged=tagged,
+        context=Context(),
+        params=params,
+        stream=params.get("stream", False),
+    )
+
+
+def model(upstream_model: str = "small", family: str = "gpt-4o") -> Model:
+    return Model("small", "openai", upstream_model, 8192, 1024, "openai_chat", family, "o200k_base")
+
+
+def put(asked: Request, **changes: Any) -> tuple[bytes, tuple[Edit, ...]]:
+    values: dict[str, Any] = {
+        "messages": asked.messages,
+        "evidence": "",
+        "at": None,
+        "model": model(),
+        "ask_usage": True,
+        "max_tokens": None,
+        "strip_annotations": True,
+    }
+    return place(asked, **{**values, **changes})
+
+
+def test_a_body_without_a_difference_is_the_clients_own_object():
+    asked = request(SYSTEM, USER, temperature="0.10")
+    body, edits = put(asked, evidence=EVIDENCE)  # evidence without a place is no evidence
+    assert body is asked.body
+    assert edits == ()
+
+
+def test_evidence_stands_before_the_users_own_bytes():
+    asked = request(SYSTEM, USER, tagged=True, documents="[{}]", context="{}", temperature="0.10")
+    body, edits = put(asked, evidence=EVIDENCE, at=1)
+    assert edits == (Edit.TAGS_REMOVED, Edit.EVIDENCE_ADDED)
+    assert SYSTEM.encode() in body
+    assert b'\\u4f60\xe5\xa5\xbd,  \\/ok"' in body  # the user's spelling survives
+    assert "退款".encode() in body  # ours is UTF-8, not escapes
+    assert b'"temperature":0.10' in body
+    sent = json.loads(body)
+    assert list(sent) == ["model", "messages", "temperature"]
+    assert sent["messages"][1] == {"content": EVIDENCE + "你好,  /ok", "role": "user", "x": 1.0}
+
+
+@pytest.mark.parametrize("parts", ['[ {"type":"text",  "text":"hi"} ]', "[]"])
+def test_evidence_is_the_first_part_of_a_list(parts: str):
+    asked = request('{"role":"user","content":' + parts + "}")
+    body, edits = put(asked, evidence=EVIDENCE, at=0)
+    assert edits == (Edit.EVIDENCE_ADDED,)
+    content = json.loads(body)["messages"][0]["content"]
+    assert content == [{"type": "text", "text": EVIDENCE}, *json.loads(parts)]
+    assert body.endswith(parts[1:].encode() + b"}]}")
+
+
+def test_lone_surrogates_travel_as_they_came():
+    raw = '{ "role" : "user", "content" : "half \\ud83d of it", "n\\ud800" : [ 1 ] }'
+    body, _ = put(request(raw), evidence=EVIDENCE, at=0)
+    assert b'half \\ud83d of it"' in body
+    assert json.loads(body)["messages"][0]["content"] == EVIDENCE + "half \ud83d of it"
+
+
+@given(text=st.text(), evidence=st.text(st.characters(exclude_categories=["Cs"]), min_size=1), ascii_only=st.booleans())
+def test_user_text_is_an_exact_suffix_in_bytes(text: str, evidence: str, ascii_only: bool):
+    content = json.dumps(text, ensure_ascii=True if any("\ud800" <= c <= "\udfff" for c in text) else ascii_only)
+    body, _ = put(request(SYSTEM, '{"role":"user","content":' + content + "}"), evidence=evidence, at=1)
+    assert body.endswith(content[1:].encode() + b"}]}")
+    sent = json.loads(body)["messages"]
+    assert sent[1]["content"] == evidence + text
+    assert body.index(SYSTEM.encode()) > 0
+
+
+def test_documents_of_the_provider_stay():
+    asked = request(USER, documents='[{"text":"x"}]')
+    assert put(asked)[0] is asked.body
+    body, edits = put(request(USER, documents='[{"text":"x"}]', context="{}"))
+    assert edits == (Edit.TAGS_REMOVED,)
+    assert list(json.loads(body)) == ["model", "messages", "documents"]
+
+
+def test_the_model_is_mapped():
+    body, edits = put(request(USER), model=model('up/"stream"'))
+    assert edits == (Edit.MODEL_MAPPED,)
+    assert json.loads(body)["model"] == 'up/"stream"'
+
+
+@pytest.mark.parametrize(
+    ("given_options", "sent"),
+    [
+        (None, {"include_usage": True}),
+        ("null", {"include_usage": True}),
+        ("{}", {"include_usage": True}),
+        ('{"include_usage":null}', {"include_usage": True}),
+        ('{"other": [1] }', {"other": [1], "include_usage": True}),
+    ],
+)
+def test_usage_is_asked_for_where_the_client_did_not_say(given_options: str | None, sent: dict[str, Any]):
+    options: dict[str, Any] = {} if given_options is None else {"stream_options": given_options}
+    body, edits = put(request(USER, stream="true", **options))
+    assert edits == (Edit.USAGE_ASKED,)
+    assert json.loads(body)["stream_options"] == sent
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"stream": "true", "stream_options": '{"include_usage":false}'},
+        {"stream": "true", "stream_options": '{"include_usage":true}'},
+        {"stream": "false"},
+    ],
+)
+def test_usage_is_not_asked_for_otherwise(members: dict[str, Any]):
+    asked = request(USER, **members)
+    assert put(asked)[0] is asked.body
+    streamed = request(USER, stream="true")
+    assert put(streamed, ask_usage=False)[0] is streamed.body
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
+def test_the_clients_own_maximum_is_lowered_in_its_own_member(name: str):
+    def naming(value: str) -> Request:
+        members: dict[str, Any] = {name: value}
+        return request(USER, **members)
+
+    body, edits = put(naming("900"), max_tokens=500)
+    assert edits == (Edit.OUTPUT_CLAMPED,)
+    assert json.loads(body)[name] == 500
+    low = naming("400")
+    assert put(low, max_tokens=500) == (low.body, ())
+
+
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [("gpt-4o", "max_tokens"), ("llama", "max_tokens"), ("gpt-5", "max_completion_tokens"),
+     ("o-series", "max_completion_tokens")],
+)  # fmt: skip
+def test_a_cap_goes_into_the_member_that_the_family_obeys(family: str, name: str):
+    body, edits = put(request(USER, max_tokens="null"), model=model(family=family), max_tokens=500)
+    assert edits == (Edit.OUTPUT_CAPPED,)
+    assert json.loads(body)[name] == 500
+
+
+def test_echoed_annotations_go_only_from_a_body_that_is_rewritten():
+    echo = '{"role":"assistant", "annotations":[{"type":"url_citation"}], "content":"[S1] \\u0041"}'
+    asked = request(USER, echo, echo, USER)
+    assert put(asked)[0] is asked.body
+    body, edits = put(asked, evidence=EVIDENCE, at=3)
+    assert edits == (Edit.EVIDENCE_ADDED, Edit.ANNOTATIONS_STRIPPED)
+    assert b"annotations" not in body
+    assert body.count(b'{"role":"assistant","content":"[S1] \\u0041"}') == 2
+    assert b"annotations" in put(asked, evidence=EVIDENCE, at=3, strip_annotations=False)[0]
+
+
+def test_messages_are_rebuilt_only_where_the_caller_changed_them():
+    asked = request(SYSTEM, USER, USER)
+    body, edits = put(asked, messages=asked.messages[:1] + asked.messages[2:])
+    assert edits == ()  # who evicted it names it
+    assert f'"messages":[{SYSTEM},{USER}]'.encode() in body
+    mapped, _ = put(asked, model=model("big"))
+    assert asked.fields["messages"] in mapped
+    assert msgspec.json.decode(mapped)["model"] == "big"
