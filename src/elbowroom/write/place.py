@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from elbowroom.read.message import encode, join_members, members
 from elbowroom.records import Edit, Message, Model, Request
 
@@ -17,48 +19,68 @@ _COMPLETION_FAMILIES = ("o1", "o3", "o4", "o-", "gpt-5", "gpt-6")
 _MAXIMA = ("max_tokens", "max_completion_tokens")
 
 
+class Placed(Struct, frozen=True):
+    """The upstream's body, and the edits that were made here."""
+
+    body: bytes
+    edits: tuple[Edit, ...]
+
+
 def place(
     request: Request,
-    *,
     messages: Sequence[Message],
-    evidence: str,
-    at: int | None,
+    *,
     model: Model,
     ask_usage: bool,
     max_tokens: int | None,
-    strip_annotations: bool,
-) -> tuple[bytes, tuple[Edit, ...]]:
-    """The upstream's body, and the edits made here. Without any difference it is `request.body` itself.
+    output_cap: int | None,
+) -> Placed:
+    """The body for the upstream; without any difference it is `request.body` itself.
 
-    `messages` are the client's after the caller's own edits. `evidence` goes in front of the text of message `at`
-    (`""` or None: nowhere). `max_tokens` is one choice's maximum: it lowers the client's, or caps where there is none;
-    None leaves things as they are. Echoed annotations go only from a body that is being rewritten anyway.
+    `messages` are the client's after the caller's own edits, which the caller names. `max_tokens` lowers the client's
+    maximum for one choice and `output_cap` is sent where the client named none; None leaves things as they are.
+    Annotations that a client echoes go from every body that is rewritten anyway.
     """
     fields = dict(request.fields)
     edits = [
         *_remove_tags(fields, request),
         *_map_model(fields, request, model),
         *(_ask_usage(fields, request) if ask_usage else ()),
-        *(_limit_output(fields, request, model, max_tokens) if max_tokens is not None else ()),
+        *_limit_output(fields, request, model, max_tokens, output_cap),
     ]
+    came = [message.raw for message in request.messages]
     raws = [message.raw for message in messages]
-    if evidence and at is not None:
-        raws[at] = _with_evidence(messages[at], evidence)
-        edits.append(Edit.EVIDENCE_ADDED)
-    rewritten = bool(edits) or raws != [message.raw for message in request.messages]
-    if not rewritten:
-        return request.body, ()
-    if strip_annotations:
-        for index, message in enumerate(messages):
-            if message.role == "assistant" and "annotations" in message.value:
-                kept = members(raws[index])
-                del kept["annotations"]
-                raws[index] = join_members(kept)
-                if Edit.ANNOTATIONS_STRIPPED not in edits:
-                    edits.append(Edit.ANNOTATIONS_STRIPPED)
-    if raws != [message.raw for message in request.messages]:
+    if not edits and raws == came:
+        return Placed(request.body, ())
+    echoes = [
+        at for at, message in enumerate(messages) if message.role == "assistant" and "annotations" in message.value
+    ]
+    for at in echoes:
+        kept = members(raws[at])
+        del kept["annotations"]
+        raws[at] = join_members(kept)
+    if echoes:
+        edits.append(Edit.ANNOTATIONS_STRIPPED)
+    if raws != came:
         fields["messages"] = b"[" + b",".join(raws) + b"]"
-    return join_members(fields), tuple(edits)
+    return Placed(join_members(fields), tuple(edits))
+
+
+def with_evidence(message: Message, evidence: str) -> Message:
+    """The message with the evidence before its text, whose bytes stay the client's own.
+
+    A string content begins with the evidence; a list of parts gets it as a new first text part.
+    """
+    values = members(message.raw)
+    raw, content = values["content"], message.value["content"]
+    if isinstance(content, str):
+        values["content"] = encode(evidence)[:-1] + raw[1:]
+        content = evidence + content
+    else:
+        part = {"type": "text", "text": evidence}
+        values["content"] = b"[" + encode(part) + (b"," if content else b"") + raw[1:]
+        content = [part, *content]
+    return Message(join_members(values), {**message.value, "content": content})
 
 
 def _remove_tags(fields: dict[str, bytes], request: Request) -> list[Edit]:
@@ -83,24 +105,16 @@ def _ask_usage(fields: dict[str, bytes], request: Request) -> list[Edit]:
     return [Edit.USAGE_ASKED]
 
 
-def _limit_output(fields: dict[str, bytes], request: Request, model: Model, limit: int) -> list[Edit]:
+def _limit_output(
+    fields: dict[str, bytes], request: Request, model: Model, max_tokens: int | None, output_cap: int | None
+) -> list[Edit]:
     named = [name for name in _MAXIMA if request.params.get(name) is not None]
-    if not named:
-        name = "max_completion_tokens" if model.family.startswith(_COMPLETION_FAMILIES) else "max_tokens"
-        fields[name] = encode(limit)
-        return [Edit.OUTPUT_CAPPED]
-    above = [name for name in named if request.params[name] > limit]
-    fields.update((name, encode(limit)) for name in above)
-    return [Edit.OUTPUT_CLAMPED] if above else []
-
-
-def _with_evidence(message: Message, evidence: str) -> bytes:
-    """The message with the evidence before its text, whose bytes stay the client's own."""
-    values = members(message.raw)
-    content = values["content"]
-    if isinstance(message.value["content"], str):
-        values["content"] = encode(evidence)[:-1] + content[1:]
-    else:
-        part = join_members({"type": b'"text"', "text": encode(evidence)})
-        values["content"] = b"[" + part + (b"," if message.value["content"] else b"") + content[1:]
-    return join_members(values)
+    if named:
+        above = [name for name in named if max_tokens is not None and request.params[name] > max_tokens]
+        fields.update((name, encode(max_tokens)) for name in above)
+        return [Edit.OUTPUT_CLAMPED] if above else []
+    if output_cap is None:
+        return []
+    name = "max_completion_tokens" if model.family.startswith(_COMPLETION_FAMILIES) else "max_tokens"
+    fields[name] = encode(output_cap)
+    return [Edit.OUTPUT_CAPPED]

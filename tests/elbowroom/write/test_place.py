@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elbowroom.records import Context, Edit, Message, Model, Request
-from elbowroom.write.place import place
+from elbowroom.write.place import place, with_evidence
 
 EVIDENCE = 'Note "S1"\n<S1-0417>\n退款 30 days\n</S1-0417>\n\n'
 SYSTEM = '{ "role":"system",  "content":"Be \\u0062rief \\/ kind" }'
@@ -44,22 +44,18 @@ def model(upstream_model: str = "small", family: str = "gpt-4o") -> Model:
     return Model("small", "openai", upstream_model, 8192, 1024, "openai_chat", family, "o200k_base")
 
 
-def put(asked: Request, **changes: Any) -> tuple[bytes, tuple[Edit, ...]]:
-    values: dict[str, Any] = {
-        "messages": asked.messages,
-        "evidence": "",
-        "at": None,
-        "model": model(),
-        "ask_usage": True,
-        "max_tokens": None,
-        "strip_annotations": True,
-    }
-    return place(asked, **{**values, **changes})
+def put(asked: Request, evidence: str = "", at: int | None = None, **changes: Any) -> tuple[bytes, tuple[Edit, ...]]:
+    messages = list(changes.pop("messages", asked.messages))
+    if at is not None:
+        messages[at] = with_evidence(messages[at], evidence)
+    values: dict[str, Any] = {"model": model(), "ask_usage": True, "max_tokens": None, "output_cap": None}
+    placed = place(asked, messages, **{**values, **changes})
+    return placed.body, placed.edits
 
 
 def test_a_body_without_a_difference_is_the_clients_own_object():
     asked = request(SYSTEM, USER, temperature="0.10")
-    body, edits = put(asked, evidence=EVIDENCE)  # evidence without a place is no evidence
+    body, edits = put(asked)
     assert body is asked.body
     assert edits == ()
 
@@ -67,7 +63,7 @@ def test_a_body_without_a_difference_is_the_clients_own_object():
 def test_evidence_stands_before_the_users_own_bytes():
     asked = request(SYSTEM, USER, tagged=True, documents="[{}]", context="{}", temperature="0.10")
     body, edits = put(asked, evidence=EVIDENCE, at=1)
-    assert edits == (Edit.TAGS_REMOVED, Edit.EVIDENCE_ADDED)
+    assert edits == (Edit.TAGS_REMOVED,)  # evidence is named by who added it
     assert SYSTEM.encode() in body
     assert b'\\u4f60\xe5\xa5\xbd,  \\/ok"' in body  # the user's spelling survives
     assert "退款".encode() in body  # ours is UTF-8, not escapes
@@ -81,7 +77,8 @@ def test_evidence_stands_before_the_users_own_bytes():
 def test_evidence_is_the_first_part_of_a_list(parts: str):
     asked = request('{"role":"user","content":' + parts + "}")
     body, edits = put(asked, evidence=EVIDENCE, at=0)
-    assert edits == (Edit.EVIDENCE_ADDED,)
+    assert edits == ()
+    assert with_evidence(asked.messages[0], EVIDENCE).value == json.loads(body)["messages"][0]
     content = json.loads(body)["messages"][0]["content"]
     assert content == [{"type": "text", "text": EVIDENCE}, *json.loads(parts)]
     assert body.endswith(parts[1:].encode() + b"}]}")
@@ -101,7 +98,7 @@ def test_user_text_is_an_exact_suffix_in_bytes(text: str, evidence: str, ascii_o
     assert body.endswith(content[1:].encode() + b"}]}")
     sent = json.loads(body)["messages"]
     assert sent[1]["content"] == evidence + text
-    assert body.index(SYSTEM.encode()) > 0
+    assert SYSTEM.encode() in body
 
 
 def test_documents_of_the_provider_stay():
@@ -160,7 +157,7 @@ def test_the_clients_own_maximum_is_lowered_in_its_own_member(name: str):
     assert edits == (Edit.OUTPUT_CLAMPED,)
     assert json.loads(body)[name] == 500
     low = naming("400")
-    assert put(low, max_tokens=500) == (low.body, ())
+    assert put(low, max_tokens=500, output_cap=300) == (low.body, ())
 
 
 @pytest.mark.parametrize(
@@ -169,7 +166,7 @@ def test_the_clients_own_maximum_is_lowered_in_its_own_member(name: str):
      ("o-series", "max_completion_tokens")],
 )  # fmt: skip
 def test_a_cap_goes_into_the_member_that_the_family_obeys(family: str, name: str):
-    body, edits = put(request(USER, max_tokens="null"), model=model(family=family), max_tokens=500)
+    body, edits = put(request(USER, max_tokens="null"), model=model(family=family), output_cap=500)
     assert edits == (Edit.OUTPUT_CAPPED,)
     assert json.loads(body)[name] == 500
 
@@ -179,10 +176,9 @@ def test_echoed_annotations_go_only_from_a_body_that_is_rewritten():
     asked = request(USER, echo, echo, USER)
     assert put(asked)[0] is asked.body
     body, edits = put(asked, evidence=EVIDENCE, at=3)
-    assert edits == (Edit.EVIDENCE_ADDED, Edit.ANNOTATIONS_STRIPPED)
+    assert edits == (Edit.ANNOTATIONS_STRIPPED,)
     assert b"annotations" not in body
     assert body.count(b'{"role":"assistant","content":"[S1] \\u0041"}') == 2
-    assert b"annotations" in put(asked, evidence=EVIDENCE, at=3, strip_annotations=False)[0]
 
 
 def test_messages_are_rebuilt_only_where_the_caller_changed_them():
