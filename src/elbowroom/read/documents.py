@@ -1,0 +1,266 @@
+"""Tagged documents: one shape out of the many in which retrievers hand them over.
+
+Knows: the aliases under which retrievers, vector stores and rerankers keep a text, its id, its score and the rest.
+Does not know: whether a document may be read or is worth it. Metadata that has no name here is left behind, so no
+later step can show it to anybody. Serialised constructors are data like any other; nothing is ever built from them.
+
+A member of the document itself that has the wrong type is the client's mistake, and an error. In the metadata, where a
+member may mean something else, the wrong type counts as absent; only a broken access label is an error everywhere,
+because a label that is overlooked could let a passage in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import isfinite
+from typing import Any
+
+from elbowroom.errors import InvalidDocument
+from elbowroom.read.rawjson import whole
+from elbowroom.records import Document
+
+MAX_ID = 256  # characters
+
+_Paths = tuple[tuple[str, str, str], ...]  # as written, its first member, the member inside that or ""
+
+
+def _paths(words: str) -> _Paths:
+    parted = ((path, *path.partition(".")) for path in words.split())
+    return tuple((path, outer, inner) for path, outer, _, inner in parted)
+
+
+_TEXT = _paths("text content page_content pageContent snippet data.text data.snippet node.text document.text document")
+_MUST_AGREE = ("text", "content", "page_content")
+_ID = _paths("id chunk_id id_ node.id_ doc_id document_id")
+_METADATA = _paths("metadata meta attributes data node.metadata")
+
+
+def read_documents(value: Any, max_documents: int) -> tuple[Document, ...]:
+    """The documents of the client's list, in order, positions from 0; a bare string is a document without a label.
+
+    Raises `InvalidDocument`, its `param` naming the document and the field, never a value.
+    """
+    if not isinstance(value, list):
+        raise InvalidDocument("documents must be an array.", param="documents")
+    if len(value) > max_documents:
+        raise InvalidDocument(f"documents may hold {max_documents} at most; there are {len(value)}.", param="documents")
+    items = [{"text": item} if isinstance(item, str) else item for item in value]
+    ids = [_id(item, i) for i, item in enumerate(items)]
+    taken = {name for name in ids if name is not None}
+    documents = tuple(
+        _document(item, i, _own_id(i, taken) if name is None else name)
+        for i, (item, name) in enumerate(zip(items, ids, strict=True))
+    )
+    _refuse_two_texts(documents)
+    return documents
+
+
+def _own_id(position: int, taken: set[str]) -> str:
+    """`d<position>`, with another d in front where the client uses that for something else."""
+    name = f"d{position}"
+    while name in taken:
+        name = "d" + name
+    return name
+
+
+def _refuse_two_texts(documents: Iterable[Document]) -> None:
+    first: dict[str, Document] = {}
+    for document in documents:
+        other = first.setdefault(document.id, document)
+        if (other.text or "") != (document.text or ""):
+            raise InvalidDocument(
+                f"documents[{document.position}] has the id of documents[{other.position}] and another text.",
+                param=f"documents[{document.position}].id",
+            )
+
+
+def _document(item: dict[str, Any], position: int, name: str) -> Document:
+    found = _found(item, position)
+    source = found.get("source_id", found.get("source"))
+    url = found.get("url")
+    if url is None and source is not None and source.startswith(("https://", "http://")):
+        url = source
+    return Document(
+        position=position,
+        id=name,
+        text=_text(item, position),
+        title=found.get("title", found.get("filename", found.get("file_name"))),
+        section=found.get("section"),
+        source_id=source,
+        chunk_index=found.get("chunk_index"),
+        url=url,
+        version=found.get("version"),
+        fetched_at=found.get("fetched_at"),
+        supersedes=found.get("supersedes", ()),
+        score=found.get("score", found.get("relevance_score")),
+        rerank_score=found.get("rerank_score"),
+        novelty=found.get("novelty"),
+        lang=found.get("lang"),
+        kind=found.get("kind"),
+        summary=found.get("summary"),
+        highlights=found.get("highlights", ()),
+        parent_id=found.get("parent_id"),
+        anchor=found.get("anchor"),
+        access=found.get("access"),
+    )
+
+
+def _found(item: dict[str, Any], position: int) -> dict[str, Any]:
+    """The members that have a name here, converted: the document's own before its metadata's. Null is absent."""
+    found: dict[str, Any] = {}
+    for where in (item, _metadata(item, position)):
+        for name, value in where.items():
+            if value is None or name not in _KNOWN or name in found:
+                continue
+            convert, words = _KNOWN[name]
+            converted = convert(value)
+            if converted is not None:
+                found[name] = converted
+            elif where is item or name == "access":
+                raise _fault(position, name, words)
+    return found
+
+
+def _text(item: dict[str, Any], position: int) -> str | None:
+    """The first alias that holds one; None where all of them are null. No alias at all is an error."""
+    found = {
+        path: None if value is None else _as_text(value, position, path)
+        for path, value in _present(item, _TEXT)
+        if path != "document" or not isinstance(value, dict)  # an object there was looked into by `document.text`
+    }
+    if not found:
+        param = f"documents[{position}]"
+        raise InvalidDocument(
+            f"{param} has no text: none of {', '.join(path for path, _, _ in _TEXT)} is there.", param=param
+        )
+    said = {path: text for path, text in found.items() if text is not None}
+    rivals = [path for path in _MUST_AGREE if path in said]
+    for path in rivals[1:]:
+        if said[path] != said[rivals[0]]:
+            both = f"documents[{position}].{rivals[0]}", f"documents[{position}].{path}"
+            raise InvalidDocument(f"{both[0]} and {both[1]} disagree.", param=", ".join(both))
+    return next(iter(said.values()), None)
+
+
+def _id(item: Any, position: int) -> str | None:
+    """The most specific id that is given; None where there is none."""
+    if not isinstance(item, dict):
+        param = f"documents[{position}]"
+        raise InvalidDocument(f"{param} must be an object or a string.", param=param)
+    for path, value in _present(item, _ID):
+        if value is not None:
+            name = _as_string(value)
+            if name is None or not 0 < len(name) <= MAX_ID:
+                raise _fault(position, path, f"a string of 1 to {MAX_ID} characters, or a whole number")
+            return name
+    return None
+
+
+def _metadata(item: dict[str, Any], position: int) -> dict[str, Any]:
+    for path, value in _present(item, _METADATA):
+        if isinstance(value, dict):
+            return value
+        if value is not None and path == "metadata":
+            raise _fault(position, path, "an object")
+    return {}
+
+
+def _present(item: dict[str, Any], paths: _Paths) -> list[tuple[str, Any]]:
+    """(path, value) of each path that is there, its value null or not."""
+    found = []
+    for path, outer, inner in paths:
+        if outer in item:
+            value = item[outer]
+            if not inner:
+                found.append((path, value))
+            elif isinstance(value, dict) and inner in value:
+                found.append((path, value[inner]))
+    return found
+
+
+def _fault(position: int, name: str, words: str) -> InvalidDocument:
+    param = f"documents[{position}].{name}"
+    return InvalidDocument(f"{param} must be {words}.", param=param)
+
+
+def _as_text(value: Any, position: int, path: str) -> str:
+    """A string, or the text parts that some vector stores return instead, joined by newlines."""
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, list):
+        parts = [part.get("text") if isinstance(part, dict) else None for part in value]
+        if all(isinstance(part, str) for part in parts):
+            return whole("\n".join(map(str, parts)))
+    raise _fault(position, path, "a string or null")
+
+
+def _as_string(value: Any) -> str | None:
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return None
+
+
+def _as_integer(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _as_number(value: Any) -> float | None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None
+
+
+def _as_strings(value: Any) -> tuple[str, ...] | None:
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
+        return None
+    return tuple(map(whole, values))
+
+
+def _as_label(value: Any) -> dict[str, Any] | None:
+    return _whole_within(value) if isinstance(value, dict) else None
+
+
+def _whole_within(value: Any) -> Any:
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, list):
+        return [_whole_within(one) for one in value]
+    if isinstance(value, dict):
+        return {whole(name): _whole_within(one) for name, one in value.items()}
+    return value
+
+
+_STRING = (_as_string, "a string")
+_STRINGS = (_as_strings, "an array of strings")
+_NUMBER = (_as_number, "a finite number")
+_KNOWN: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "title": _STRING,
+    "filename": _STRING,
+    "file_name": _STRING,
+    "section": _STRING,
+    "source_id": _STRING,
+    "source": _STRING,
+    "chunk_index": (_as_integer, "a whole number"),
+    "url": _STRING,
+    "version": _STRING,
+    "fetched_at": _STRING,
+    "supersedes": _STRINGS,
+    "score": _NUMBER,
+    "relevance_score": _NUMBER,
+    "rerank_score": _NUMBER,
+    "novelty": _NUMBER,
+    "lang": _STRING,
+    "kind": _STRING,
+    "summary": _STRING,
+    "highlights": _STRINGS,
+    "parent_id": _STRING,
+    "anchor": _STRING,
+    "access": (_as_label, "an object"),
+}

@@ -1,0 +1,148 @@
+"""JSON cut into its parts, each part kept as the bytes that came.
+
+Knows: how to cut an object or an array one level deep, and that the fast parser refuses lone surrogates (the escape
+of half a character), which are legal JSON: then the standard parser does the same work.
+Does not know: what the parts mean.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any, NoReturn
+
+import msgspec
+
+from elbowroom.errors import InvalidRequest
+
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+_ANY = msgspec.json.Decoder()
+_REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+_NAME = re.compile(rb'[ \t\n\r]*,?[ \t\n\r]*"[^"\\]*(?:\\.[^"\\]*)*"[ \t\n\r]*:[ \t\n\r]*', re.DOTALL)
+_END = re.compile(rb"[ \t\n\r]*\}[ \t\n\r]*")
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise ValueError("a number is out of range")
+    return number
+
+
+_STANDARD = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+
+
+def members(data: bytes, param: str | None = None) -> dict[str, bytes]:
+    """The members of a JSON object in order, their values as raw JSON.
+
+    A member given twice is refused: readers differ in which of the two counts, so what is checked here might not be
+    what is billed there. Raises `InvalidRequest`.
+    """
+    try:
+        fields = {name: bytes(raw) for name, raw in _OBJECT.decode(data).items()}
+    except _REFUSED:
+        pairs = list(_cut(data, "{}", param))
+        fields = dict(pairs)
+        distinct = len(pairs) == len(fields)
+    else:
+        distinct = _walks_through(data, fields)
+    if not distinct:
+        raise InvalidRequest("A member of a JSON object is given twice.", param=param)
+    return fields
+
+
+def elements(data: bytes, param: str | None = None) -> list[bytes]:
+    """The elements of a JSON array as raw JSON. Raises `InvalidRequest`."""
+    try:
+        return [bytes(raw) for raw in _ARRAY.decode(data)]
+    except _REFUSED:
+        return [raw for _, raw in _cut(data, "[]", param)]
+
+
+def decode(data: bytes, param: str | None = None) -> Any:
+    """The value; lone surrogates stay in its strings. Raises `InvalidRequest`."""
+    try:
+        return _ANY.decode(data)
+    except _REFUSED:
+        try:
+            return _STANDARD.decode(data.decode())
+        except (ValueError, RecursionError) as error:
+            raise _invalid(error, param) from None
+
+
+def whole(text: str) -> str:
+    """The text without halves of characters: each lone surrogate becomes U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text)
+    return text
+
+
+def _walks_through(data: bytes, fields: dict[str, bytes]) -> bool:
+    """Whether `fields`, in order, are all of the object: a member given twice leaves a rest or a value out of place."""
+    at = data.index(b"{") + 1
+    for raw in fields.values():
+        name = _NAME.match(data, at)
+        if name is None or not data.startswith(raw, name.end()):
+            return False
+        at = name.end() + len(raw)
+    return _END.fullmatch(data, at) is not None
+
+
+def _cut(data: bytes, brackets: str, param: str | None) -> Iterator[tuple[str, bytes]]:
+    """(name, raw value) of each part, by the standard parser; the names in an array are empty."""
+    try:
+        text = data.decode()
+        at = _expect(text, brackets[0], _skip(text, 0))
+        more = not text.startswith(brackets[1], at)
+        while more:
+            name = ""
+            if brackets == "{}":
+                name, at = _STANDARD.raw_decode(text, at)
+                if not isinstance(name, str):
+                    raise ValueError("a member's name must be a string")
+                at = _expect(text, ":", _skip(text, at))
+            start = at
+            _, at = _STANDARD.raw_decode(text, start)
+            yield name, text[start:at].encode()
+            at = _skip(text, at)
+            more = text.startswith(",", at)
+            if more:
+                at = _skip(text, at + 1)
+        if _expect(text, brackets[1], at) != len(text):
+            raise ValueError("something follows the end")
+    except (ValueError, RecursionError) as error:
+        raise _invalid(error, param) from None
+
+
+def _skip(text: str, at: int) -> int:
+    blank = _BLANK.match(text, at)
+    return blank.end() if blank else at
+
+
+def _expect(text: str, character: str, at: int) -> int:
+    """The position after `character` and any white space; it must stand at `at`."""
+    if not text.startswith(character, at):
+        raise ValueError(f"expected {character} at character {at}")
+    return _skip(text, at + 1)
+
+
+def _invalid(error: Exception, param: str | None) -> InvalidRequest:
+    what = param or "The body"
+    if isinstance(error, UnicodeDecodeError):
+        return InvalidRequest(f"{what} is not UTF-8 at byte {error.start}.", param=param)
+    if isinstance(error, RecursionError):
+        return InvalidRequest(f"{what} is nested too deeply.", param=param)
+    return InvalidRequest(f"{what} is not the JSON that is expected: {error}.", param=param)
