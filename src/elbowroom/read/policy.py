@@ -21,7 +21,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Base of everything an operator writes: unknown keys are errors."""
 
 
-class Answer(Config):
+class Answer(Config, frozen=True):
     """The room kept for the answer when the client names no maximum."""
 
     min_output_tokens: PositiveTokens = 256  # a client's maximum is never clamped below this
@@ -33,18 +33,18 @@ class Answer(Config):
     output_cap: PositiveTokens | None = None  # sent upstream when the client names no maximum
 
 
-class History(Config):
+class History(Config, frozen=True):
     share: Share = 0.25  # of (window - reserve - fixed)
     max_tokens: Tokens = 8000
 
 
-class ToolResults(Config):
+class ToolResults(Config, frozen=True):
     max_tokens: PositiveTokens = 4000  # each
     max_total_tokens: PositiveTokens = 8000  # together
     max_rows: PositiveTokens = 200
 
 
-class Evidence(Config):
+class Evidence(Config, frozen=True):
     ceiling: Tokens = 6000
     max_passages: PositiveTokens = 10
     per_source: PositiveTokens = 2
@@ -55,7 +55,7 @@ class Evidence(Config):
     min_novelty: Share = 0.20  # `weighted` only
 
 
-class EvidenceOverride(Config):
+class EvidenceOverride(Config, frozen=True):
     """A class's own evidence numbers; what is `null` is the policy's."""
 
     ceiling: Tokens | None = None
@@ -68,7 +68,7 @@ class EvidenceOverride(Config):
     min_novelty: Share | None = None
 
 
-class QueryClass(Config):
+class QueryClass(Config, frozen=True):
     """One kind of question: how it is recognised, and what its answer and evidence need."""
 
     name: str
@@ -79,7 +79,7 @@ class QueryClass(Config):
     recency: bool = False  # newer evidence weighs more
 
 
-class Policy(Config):
+class Policy(Config, frozen=True):
     """One policy, whole. A request takes one at its start and never reads another."""
 
     id: str = "default"
