@@ -16,6 +16,7 @@ from elbowroom.records import Edit, Message, Model, Request
 # Families that refuse `max_tokens`. Everybody else's compatible server knows it; some ignore the newer name in silence,
 # and a cap that is ignored is none.
 _COMPLETION_FAMILIES = ("o1", "o3", "o4", "o-", "gpt-5", "gpt-6")
+_TAGS = ("documents", "context")
 _MAXIMA = ("max_tokens", "max_completion_tokens")
 
 
@@ -84,9 +85,11 @@ def with_evidence(message: Message, evidence: str) -> Message:
 
 
 def _remove_tags(fields: dict[str, bytes], request: Request) -> list[Edit]:
-    """`documents` stays where it is the provider's, which is where the request was not read as tagged."""
-    ours = ("documents", "context") if request.tagged else ("context",)
-    return [Edit.TAGS_REMOVED] if [fields.pop(name) for name in ours if name in fields] else []
+    """What was read as a tag goes. `documents` among the parameters is the provider's own and stays."""
+    tags = [name for name in _TAGS if name in fields and name not in request.params]
+    for name in tags:
+        del fields[name]
+    return [Edit.TAGS_REMOVED] if tags else []
 
 
 def _map_model(fields: dict[str, bytes], request: Request, model: Model) -> list[Edit]:

@@ -22,18 +22,22 @@ def message(raw: str) -> Message:
     return Message(raw.encode(), json.loads(raw))
 
 
-def request(*raws: str, tagged: bool = False, **others: Any) -> Request:
-    """A request whose top-level members are the given raw JSON, spaced as no encoder would space them."""
+def request(*raws: str, ours: bool = True, **others: Any) -> Request:
+    """A request whose top-level members are the given raw JSON, spaced as no encoder would space them.
+
+    Unless `documents` are `ours`, they are the provider's.
+    """
     fields = {"model": '"small"', "messages": f"[ {' , '.join(raws)} ]", **others}
     body = "{ " + " , ".join(f'"{name}" :  {raw}' for name, raw in fields.items()) + " }\n"
-    params = {name: json.loads(raw) for name, raw in fields.items() if name not in {"messages", "documents", "context"}}
+    read = {"messages", "context", "documents"} if ours else {"messages", "context"}
+    params = {name: json.loads(raw) for name, raw in fields.items() if name not in read}
     return Request(
         body=body.encode(),
         fields={name: raw.encode() for name, raw in fields.items()},
         model="small",
         messages=tuple(message(raw) for raw in raws),
         documents=(),
-        tagged=tagged,
+        tagged=False,
         context=Context(),
         params=params,
         stream=params.get("stream", False),
@@ -61,7 +65,7 @@ def test_a_body_without_a_difference_is_the_clients_own_object():
 
 
 def test_evidence_stands_before_the_users_own_bytes():
-    asked = request(SYSTEM, USER, tagged=True, documents="[{}]", context="{}", temperature="0.10")
+    asked = request(SYSTEM, USER, documents="[{}]", context="{}", temperature="0.10")
     body, edits = put(asked, evidence=EVIDENCE, at=1)
     assert edits == (Edit.TAGS_REMOVED,)  # evidence is named by who added it
     assert SYSTEM.encode() in body
@@ -102,11 +106,17 @@ def test_user_text_is_an_exact_suffix_in_bytes(text: str, evidence: str, ascii_o
 
 
 def test_documents_of_the_provider_stay():
-    asked = request(USER, documents='[{"text":"x"}]')
+    asked = request(USER, ours=False, documents='[{"text":"x"}]')
     assert put(asked)[0] is asked.body
-    body, edits = put(request(USER, documents='[{"text":"x"}]', context="{}"))
+    body, edits = put(request(USER, ours=False, documents='[{"text":"x"}]', context="{}"))
     assert edits == (Edit.TAGS_REMOVED,)
     assert list(json.loads(body)) == ["model", "messages", "documents"]
+
+
+def test_an_empty_tag_goes_too():
+    body, edits = put(request(USER, documents="null"))
+    assert edits == (Edit.TAGS_REMOVED,)
+    assert list(json.loads(body)) == ["model", "messages"]
 
 
 def test_the_model_is_mapped():
