@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.house.tree import PACKAGES, ROOT, files, name, sources
 
 TOP = {
-    *(".ci", "bench", "config", "docs", "examples", "proxy", "requirements", "src", "tests"),
+    *(".ci", "bench", "config", "docs", "proxy", "requirements", "src", "tests"),
     *(".dockerignore", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile"),
     *("README.md", "SECURITY.md", "compose.yaml", "pyproject.toml"),
 }
