@@ -1,0 +1,123 @@
+"""What OpenAI bills for a chat request, modelled on recorded requests and their bills.
+
+Knows: how messages, tools, calls, pictures and formats add up, the margin of each, and what bytes alone prove.
+Does not know: tokenizers, other providers, the Responses form. The rules are explained in docs/counting.md.
+
+Not part of the prompt, hence free: n, temperature, seed, stop, logprobs, stream, reasoning_effort, json_object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from elbowroom.count.openai.bill import Bill
+from elbowroom.count.openai.families import Family, family
+from elbowroom.count.openai.images import Size
+from elbowroom.count.openai.messages import add_messages
+from elbowroom.count.openai.schema import SCHEMA_MARGIN, section
+from elbowroom.count.openai.tools import namespace
+from elbowroom.errors import CountUnavailable
+from elbowroom.records import Basis, Model, Plan
+
+TOOLS_MARGIN = 2
+_SYSTEM_SAVES = 4  # tools and formats join the system message; without one they are a message of their own
+_NAMED_CHOICE = 7
+
+
+def build(model: Model) -> OpenAIChat:
+    """The counter of one model; an unmapped model is counted by the dearest family."""
+    return OpenAIChat(model.vocabulary, family(model.family if model.known else "unknown"))
+
+
+class OpenAIChat:
+    """Implements `Counter`."""
+
+    additive = True
+
+    def __init__(self, vocabulary: str, rules: Family) -> None:
+        self.vocabulary = vocabulary
+        self._family = rules
+
+    def plan(self, body: Mapping[str, Any], sizes: Sequence[Size] = ()) -> Plan:
+        """`sizes` are pixels of the request's pictures, in order, where something else than their headers tells them."""
+        rules = self._family
+        bill = Bill(rules.priming + rules.spare)
+        if rules.spare:
+            bill.basis = Basis.BOUNDED
+        if body.get("web_search_options") is not None:
+            raise CountUnavailable("what a web search adds cannot be counted", param="web_search_options")
+        functions = _functions(body) if body.get("tools") or body.get("functions") else []
+        messages = body.get("messages")
+        system = add_messages(
+            bill, messages if isinstance(messages, list) else (), rules, with_tools=bool(functions), sizes=sizes
+        )
+        if functions:
+            self._add_tools(bill, functions, body, system)
+        if body.get("response_format") is not None:
+            text = section(body["response_format"])
+            if text is not None:
+                bill.texts.append(text)
+                bill.constant += (0 if functions else 3) + (0 if system else _SYSTEM_SAVES)
+                bill.margin += SCHEMA_MARGIN
+        return bill.plan()
+
+    def _add_tools(self, bill: Bill, functions: list[dict[str, Any]], body: Mapping[str, Any], system: bool) -> None:
+        rules = self._family
+        bill.texts.append(namespace(functions))
+        bill.constant += rules.tools - (_SYSTEM_SAVES if system else 0)
+        if rules.described and any(function.get("description") or function.get("strict") for function in functions):
+            bill.constant += rules.described
+        bill.margin += TOOLS_MARGIN
+        if rules.choice_counts:
+            choice = body.get("tool_choice") or body.get("function_call")
+            if choice == "none":
+                bill.constant += 1
+            elif name := _named(choice):
+                bill.constant += _NAMED_CHOICE
+                bill.texts.append(name)
+
+    def encloses(self, body: Mapping[str, Any], size: int) -> int | None:
+        """A token is at least a byte of text, and JSON is never shorter than the text in it.
+
+        Names of tools are read up to three times and non-ASCII results of parallel calls are escaped (six bytes for
+        two), so requests with tools or formats are given three times their bytes; a reference in a schema may unfold
+        to any length, a picture is billed by its pixels: None.
+        """
+        slack = 256 + self._family.spare
+        if body.get("web_search_options") is not None:
+            return None
+        rich = any(body.get(key) for key in ("tools", "functions", "response_format"))
+        if rich and '"$ref"' in repr(body).replace("'", '"'):
+            return None
+        for message in body.get("messages") or ():
+            content = message.get("content")
+            if isinstance(content, list) and any(part.get("type") not in ("text", "refusal") for part in content):
+                return None
+            rich = rich or message.get("role") in ("tool", "function") or len(message) > 2
+        return (3 * size if rich else size) + slack
+
+
+def _functions(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The functions that the model is told of, from `tools` and from the older `functions`."""
+    found = []
+    tools, functions = body.get("tools") or [], body.get("functions") or []
+    if not isinstance(tools, list) or not isinstance(functions, list):
+        raise CountUnavailable("tools that are not a list cannot be counted", param="tools")
+    for tool in tools:
+        if not isinstance(tool, dict) or tool.get("type", "function") != "function":
+            raise CountUnavailable("tools other than functions cannot be counted", param="tools")
+        found.append(tool.get("function"))
+    for function in (*found, *functions):
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            raise CountUnavailable("a function without a name cannot be counted", param="tools")
+    return [*found, *functions]
+
+
+def _named(choice: Any) -> str | None:
+    """The one function that the model must call."""
+    if not isinstance(choice, dict):
+        return None
+    function = choice.get("function", choice)
+    name = function.get("name") if isinstance(function, dict) else None
+    return name if isinstance(name, str) else None
