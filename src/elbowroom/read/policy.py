@@ -30,6 +30,7 @@ class Answer(Config, frozen=True):
     )
     schema_string_tokens: PositiveTokens = 64  # an unbounded string in a JSON schema
     schema_array_items: PositiveTokens = 8  # an unbounded array in a JSON schema
+    schema_error_tokens: Tokens = 128  # beside a schema's largest instance: the model may refuse in words instead
     output_cap: PositiveTokens | None = None  # sent upstream when the client names no maximum
 
 
@@ -51,7 +52,7 @@ class Evidence(Config, frozen=True):
     max_passage_tokens: PositiveTokens = 1500
     min_excerpt_tokens: PositiveTokens = 48
     rerank_keep: PositiveTokens = 8  # `topk` stops here
-    floor: float = 0.0  # relevance below this is dropped; 0 is off
+    floor: Share = 0.0  # relevance below this is dropped; 0 is off
     min_novelty: Share = 0.20  # `weighted` only
 
 
@@ -64,7 +65,7 @@ class EvidenceOverride(Config, frozen=True):
     max_passage_tokens: PositiveTokens | None = None
     min_excerpt_tokens: PositiveTokens | None = None
     rerank_keep: PositiveTokens | None = None
-    floor: float | None = None
+    floor: Share | None = None
     min_novelty: Share | None = None
 
 
@@ -77,6 +78,14 @@ class QueryClass(Config, frozen=True):
     cues: dict[str, tuple[str, ...]] = field(default_factory=dict)  # language -> regular expressions, any one suffices
     evidence: EvidenceOverride = EvidenceOverride()
     recency: bool = False  # newer evidence weighs more
+
+
+class FollowUp(Config, frozen=True):
+    """When a question leans on what was said before: there is history, and a cue matches or it is very short."""
+
+    max_words: Annotated[int, Meta(ge=0)] = 2  # this many or fewer are very short; two CJK characters are one word
+    cues: dict[str, tuple[str, ...]] = field(default_factory=dict)  # language -> regular expressions
+    not_cues: dict[str, tuple[str, ...]] = field(default_factory=dict)  # these speak against it, whatever else matches
 
 
 class Policy(Config, frozen=True):
@@ -103,9 +112,14 @@ class Policy(Config, frozen=True):
     documents: Literal["ours", "upstream"] = "ours"  # `upstream`: leave the `documents` field to the provider
     invented_citations: Literal["flag"] = "flag"
     default_class: str = "general"
-    classes: tuple[QueryClass, ...] = ()
+    follow_up: FollowUp = FollowUp()
+    classes: tuple[QueryClass, ...] = (QueryClass("general"),)
     digest: str = ""  # of the bytes this was read from
 
-    def query_class(self, name: str) -> QueryClass | None:
-        """The class of that name, or None."""
-        return next((c for c in self.classes if c.name == name), None)
+    def query_class(self, name: str) -> QueryClass:
+        """The class of that name; one that nobody wrote down has the default numbers and no cues."""
+        return next((one for one in self.classes if one.name == name), QueryClass(name))
+
+    def has_class(self, name: str) -> bool:
+        """Whether there is a class of that name."""
+        return any(one.name == name for one in self.classes)

@@ -1,0 +1,130 @@
+"""The models that can be asked for: rows as the operator wrote them, each resolved to one `Model`.
+
+Knows: LiteLLM's words for a model list, and what may be left out because the model's name says it.
+Does not know: which upstreams exist, what `os.environ/NAME` holds, prices, or how anything is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from msgspec import Struct
+
+from elbowroom.errors import InvalidConfig, ModelNotFound
+from elbowroom.read.families import UNKNOWN, family_of
+from elbowroom.read.policy import Config, PositiveTokens
+from elbowroom.records import Model
+
+# Providers, in LiteLLM's spelling, that speak OpenAI's protocol themselves.
+_SPEAKS_OPENAI = frozenset({"", "openai", "hosted_vllm", "lm_studio", "llamafile"})
+
+
+class LitellmParams(Config, frozen=True):
+    """Where the model is: `model` is `provider/name`."""
+
+    model: str
+    api_base: str | None = None
+    api_key: str | None = None
+
+
+class ModelInfo(Config, frozen=True):
+    """What the name does not say. Windows and maxima in tokens.
+
+    `context_window` is shared by prompt and answer. `max_input_tokens` is LiteLLM's word for that or for less, so it is
+    taken for the window only where nothing better is known: then it errs to the safe side.
+    """
+
+    context_window: PositiveTokens | None = None
+    max_input_tokens: PositiveTokens | None = None
+    max_output_tokens: PositiveTokens | None = None
+    upstream: str | None = None  # file name in `upstreams/`
+    counter: str | None = None  # file name in `count/`
+    family: str | None = None
+    vocabulary: str | None = None
+
+
+class ModelRow(Config, frozen=True):
+    """One entry of `model_list`."""
+
+    model_name: str
+    litellm_params: LitellmParams
+    model_info: ModelInfo = ModelInfo()
+
+
+Fault = Callable[[str, str], InvalidConfig]  # (path, what) -> the error with file and line
+
+
+def _unplaced(path: str, what: str) -> InvalidConfig:
+    return InvalidConfig(f"{what} ({path})", param=path)
+
+
+class Catalog(Struct, frozen=True):
+    """Model names, exactly as clients say them -> models."""
+
+    by_name: Mapping[str, Model]
+
+    @classmethod
+    def of(cls, rows: Iterable[ModelRow], fault: Fault = _unplaced, path: str = "model_list") -> Catalog:
+        """Raises whatever `fault` makes of a row that is there twice or leaves open what nobody knows."""
+        by_name: dict[str, Model] = {}
+        for i, row in enumerate(rows):
+            if row.model_name in by_name:
+                raise fault(f"{path}[{i}].model_name", f"there is another model {row.model_name}")
+            by_name[row.model_name] = _model(row, fault, f"{path}[{i}]")
+        return cls(by_name)
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """In the operator's order."""
+        return tuple(self.by_name.values())
+
+    def find(self, name: str) -> Model:
+        """Raises `ModelNotFound`."""
+        try:
+            return self.by_name[name]
+        except KeyError:
+            raise ModelNotFound("There is no model of that name here.", param="model") from None
+
+
+def _model(row: ModelRow, fault: Fault, path: str) -> Model:
+    info = row.model_info
+    provider, name = _parted(row.litellm_params.model)
+    if not name:
+        raise fault(f"{path}.litellm_params.model", "a model's name is missing")
+    upstream = info.upstream or _upstream(provider)
+    named = family_of(name)
+    mapped = family_of(info.family) if info.family else named
+    window = info.context_window or info.max_input_tokens or named.context_window
+    if window is None:
+        raise fault(f"{path}.model_info", f"context_window is needed: nothing is known of {row.litellm_params.model}")
+    output = info.max_output_tokens or named.max_output_tokens
+    if output is None:
+        raise fault(
+            f"{path}.model_info", f"max_output_tokens is needed: nothing is known of {row.litellm_params.model}"
+        )
+    if info.max_output_tokens is not None and info.max_output_tokens > window:
+        raise fault(f"{path}.model_info.max_output_tokens", "must not be more than the context window")
+    family = info.family or named.family
+    return Model(
+        name=row.model_name,
+        upstream=upstream,
+        upstream_model=row.litellm_params.model if upstream == "litellm" else name,
+        context_window=window,
+        max_output_tokens=min(output, window),
+        counter=info.counter or mapped.counter,
+        family=family,
+        vocabulary=info.vocabulary or mapped.vocabulary,
+        known=family != UNKNOWN.family,
+    )
+
+
+def _parted(model: str) -> tuple[str, str]:
+    """(provider, name) of `provider/name`; without a provider it is OpenAI's. A name may hold slashes."""
+    provider, slash, name = model.partition("/")
+    return (provider, name) if slash else ("", model)
+
+
+def _upstream(provider: str) -> str:
+    if provider == "demo":
+        return "demo"
+    return "openai" if provider in _SPEAKS_OPENAI else "litellm"
