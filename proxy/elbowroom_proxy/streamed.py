@@ -1,0 +1,250 @@
+"""A streamed answer on its way from the upstream to the client.
+
+Knows: the order that SDKs can take (role and report, content, one annotations chunk, finish, usage if it was asked for,
+`[DONE]`), what is hidden, added or left out, and when an answer was cut.
+Does not know: sockets, time, how an error came about, or which passages the labels stand for.
+
+Whole events are relayed as the upstream's own bytes; a value that must change is spliced, the rest of its chunk moves
+as it is. Part of an event is never sent, so that an error frame can follow at any moment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from elbowroom.errors import ElbowroomError, UpstreamUnavailable
+from elbowroom.records import Source
+from elbowroom.write.citations import Citation, Verifier, url_citations
+from elbowroom_proxy import splice, sse, wire
+
+EVENT_MAX: Final = 16 * 1024 * 1024
+"""Bytes of one event; an upstream that never ends one must not fill the memory."""
+
+_DONE = b"data: [DONE]\n\n"
+_NULL_USAGE = re.compile(rb',\s*"usage"\s*:\s*null(?=\s*[,}])')
+_CONTENT = re.compile(rb'"content"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")', re.DOTALL)
+_ENVELOPE = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
+
+
+class _Delta(Struct):
+    content: Any = None  # a string; some providers send parts
+    annotations: Any = None
+
+
+class _Piece(Struct):
+    index: int | None = None
+    delta: _Delta | None = None
+    finish_reason: Any = None
+
+
+class _Chunk(Struct):
+    choices: list[_Piece] | None = None
+    usage: Any = UNSET
+    error: Any = None
+
+
+_CHUNK = msgspec.json.Decoder(_Chunk)
+
+
+class _Choice:
+    """What is known of one of the `n` answers."""
+
+    __slots__ = ("annotated", "finish_reason", "verifier")
+
+    def __init__(self, verifier: Verifier | None) -> None:
+        self.verifier = verifier
+        self.finish_reason: str | None = None
+        self.annotated = False  # by the upstream itself: a second list of annotations breaks SDKs
+
+
+class Streamed:
+    """The upstream's bytes in, the client's bytes out; the same however the bytes were cut.
+
+    `hide_usage`: usage was asked for by us, so every trace of it is taken out. `report`: JSON of a `context_report`,
+    put on the first chunk. `verifier` makes one verifier a choice; without it no text is looked at. `sources`: what may
+    be said of the admitted passages.
+    """
+
+    def __init__(
+        self,
+        *,
+        hide_usage: bool,
+        report: bytes | None,
+        verifier: Callable[[], Verifier] | None,
+        sources: tuple[Source, ...],
+    ) -> None:
+        self.usage: dict[str, Any] | None = None
+        self.failed: str | None = None  # an error's code, `upstream_error` for one that the upstream sent
+        self.ended = False  # nothing more will come out
+        self.text_chars = 0  # characters of content handed on, all choices together
+        self._hide_usage = hide_usage
+        self._report = report
+        self._verifier = verifier
+        self._sources = sources
+        self._splitter = sse.Splitter()
+        self._choices: dict[int, _Choice] = {}
+        self._last = b"{}"
+
+    @property
+    def first_text_seen(self) -> bool:
+        """Whether any character of an answer was handed on."""
+        return self.text_chars > 0
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the answer ended; of several, the one with the lowest index."""
+        return next((choice.finish_reason for _, choice in sorted(self._choices.items())), None)
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """Every marker, admitted or invented, by choice and position."""
+        return tuple(citation for verifier in self._verifiers() for citation in verifier.citations)
+
+    @property
+    def invented(self) -> tuple[str, ...]:
+        """Labels that nobody admitted, each once a choice."""
+        return tuple(label for verifier in self._verifiers() for label in verifier.invented)
+
+    def _verifiers(self) -> list[Verifier]:
+        return [choice.verifier for _, choice in sorted(self._choices.items()) if choice.verifier is not None]
+
+    def feed(self, chunk: bytes) -> bytes:
+        """What the client gets after these bytes of the upstream; often nothing, or the same."""
+        if self.ended:
+            return b""
+        out = []
+        for raw in self._splitter.feed(chunk):
+            out.append(self._event(raw))
+            if self.ended:
+                break
+        if self._splitter.pending > EVENT_MAX:
+            out.append(self.fail(UpstreamUnavailable("The upstream sent an event without an end.")))
+        return b"".join(out)
+
+    def finish(self) -> bytes:
+        """The upstream's end of file. An answer that nobody finished was cut, and must not pass for a whole one."""
+        out = [self._event(raw, whole=False) for raw in self._splitter.finish() if not self.ended]
+        if not self.ended:
+            out.append(self._end(_DONE))
+        return b"".join(out)
+
+    def fail(self, error: ElbowroomError) -> bytes:
+        """What was held back, the error as an event, the end; nothing if the stream had ended."""
+        if self.ended:
+            return b""
+        body = wire.error_body(error.status_hint, error.code, error.message, error.param)
+        return self._fail(error.code, b"data: " + body + b"\n\n")
+
+    def _fail(self, code: str, frame: bytes) -> bytes:
+        held = [
+            self._made(self._last, index, "content", splice.quote(self._handed_on(text)))
+            for index, choice in sorted(self._choices.items())
+            if choice.verifier is not None and choice.finish_reason is None and (text := choice.verifier.finish())
+        ]
+        self.failed = code
+        self.ended = True
+        return b"".join(held) + frame + _DONE
+
+    def _end(self, frame: bytes) -> bytes:
+        if not self._choices or any(choice.finish_reason is None for choice in self._choices.values()):
+            return self.fail(UpstreamUnavailable("The upstream closed the stream before the answer was complete."))
+        self.ended = True
+        return frame
+
+    def _event(self, raw: bytes, *, whole: bool = True) -> bytes:
+        event = sse.read(raw)
+        if event.data is None:
+            return event.relay
+        if event.data.startswith(b"[DONE]"):  # as SDKs look for it
+            return self._end(event.relay)
+        chunk = splice.read(event.data, _CHUNK)
+        if chunk is None:
+            return event.relay if whole else b""  # not ours to judge; but half an event is none
+        if chunk.error:
+            return self._fail("upstream_error", event.relay)
+        before, data = self._chunk(chunk, event.data)
+        if data is event.data:
+            return before + event.relay
+        # Outside of strings, where JSON has none, a line end is white space.
+        return before + (event.head + b"data: " + data.replace(b"\n", b" ") + b"\n\n" if data else b"")
+
+    def _chunk(self, chunk: _Chunk, data: bytes) -> tuple[bytes, bytes]:
+        """Chunks of our own to go first, and this one; empty where it is swallowed."""
+        if isinstance(chunk.usage, dict):
+            self.usage = chunk.usage
+            if self._hide_usage and not chunk.choices:
+                return b"", b""
+        before = b""
+        for position, piece in enumerate(chunk.choices or ()):
+            first, data = self._piece(position, piece, data)
+            before += first
+        if self._hide_usage and chunk.usage is not UNSET:
+            data = _without_usage(data)
+        if self._report is not None and chunk.choices is not None:
+            data, self._report = splice.add(data, "context_report", self._report), None
+        return before, data
+
+    def _piece(self, position: int, piece: _Piece, data: bytes) -> tuple[bytes, bytes]:
+        index = piece.index or 0
+        choice = self._choices.get(index)
+        if choice is None:
+            choice = self._choices[index] = _Choice(self._verifier() if self._verifier else None)
+        content = piece.delta.content if piece.delta is not None and isinstance(piece.delta.content, str) else ""
+        was_open = choice.finish_reason is None
+        if piece.finish_reason and was_open:
+            choice.finish_reason = str(piece.finish_reason)
+        if choice.verifier is None or not was_open:
+            self._handed_on(content)
+            return b"", data
+        self._last = data
+        text = choice.verifier.feed(content) if content else ""
+        choice.annotated = choice.annotated or (piece.delta is not None and bool(piece.delta.annotations))
+        notes: list[dict[str, Any]] = []
+        if choice.finish_reason is not None:
+            text += choice.verifier.finish()
+            notes = [] if choice.annotated else entries(choice.verifier, self._sources)
+        self._handed_on(text)
+        if content:
+            return b"", _changed(data, position, content, text, notes)
+        # The finish chunk, as a rule: what is left goes before it.
+        before = self._made(data, index, "content", splice.quote(text)) if text else b""
+        return before + (self._made(data, index, "annotations", msgspec.json.encode(notes)) if notes else b""), data
+
+    def _handed_on(self, text: str) -> str:
+        self.text_chars += len(text)
+        return text
+
+    @staticmethod
+    def _made(like: bytes, index: int, name: str, value: bytes) -> bytes:
+        """A chunk of our own, in the envelope of one of the upstream's."""
+        members = [like[child.start : child.end] for child in splice.children(like) if child.name in _ENVELOPE]
+        delta = b"{" + splice.quote(name) + b":" + value + b"}"
+        members.append(b'"choices":[{"index":%d,"delta":%b,"finish_reason":null}]' % (index, delta))
+        return b"data: {" + b",".join(members) + b"}\n\n"
+
+
+def _changed(data: bytes, position: int, content: str, text: str, notes: list[dict[str, Any]]) -> bytes:
+    """The chunk with `text` for its content, and with annotations where it brings text and finish at once."""
+    delta = ("choices", position, "delta")
+    if text != content:
+        if data.count(b'"content"') == 1 and (only := _CONTENT.search(data)):
+            data = data[: only.start(1)] + splice.quote(text) + data[only.end(1) :]
+        else:
+            data = splice.replace(data, splice.quote(text), *delta, "content")
+    return splice.add(data, "annotations", msgspec.json.encode(notes), *delta) if notes else data
+
+
+def entries(verifier: Verifier, sources: tuple[Source, ...]) -> list[dict[str, Any]]:
+    """The annotations of one answer, numbered: SDKs that join lists from several chunks go by `index`."""
+    return [{"index": index, **entry} for index, entry in enumerate(url_citations(verifier.citations, sources))]
+
+
+def _without_usage(data: bytes) -> bytes:
+    if data.count(b'"usage"') == 1 and (null := _NULL_USAGE.search(data)):
+        return data[: null.start()] + data[null.end() :]
+    return splice.without(data, "usage")
