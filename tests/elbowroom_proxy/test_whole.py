@@ -1,0 +1,108 @@
+"""A whole answer is the upstream's bytes, and exactly what was added."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openai.types.chat import ChatCompletion
+
+from elbowroom.records import Source
+from elbowroom.write.citations import Verifier
+from elbowroom_proxy.whole import Whole, whole
+
+USAGE = {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}
+REPORT = b'{"admitted":["kb-1"]}'
+SOURCES = (
+    Source("S1", "kb-1", "Refunds", "https://kb.example/1", "kb"),
+    Source("S3", "kb-3", "No address", None, None),
+)
+OWN = {"type": "url_citation", "url_citation": {"url": "u", "title": "t", "start_index": 0, "end_index": 1}}
+
+
+def verifier() -> Verifier:
+    return Verifier([source.label for source in SOURCES])
+
+
+def completion(*contents: Any, finish: str | None = "stop", **message: Any) -> dict:
+    choices = [
+        {"index": at, "message": {"role": "assistant", "content": content, **message}, "finish_reason": finish}
+        for at, content in enumerate(contents)
+    ]
+    head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1760000000, "model": "gpt-4o"}
+    return {**head, "choices": choices, "usage": USAGE}
+
+
+def read(body: bytes, report: bytes | None = None, verify: bool = True) -> Whole:
+    return whole(body, report=report, verifier=verifier if verify else None, sources=SOURCES)
+
+
+FORMATS = st.sampled_from([{"separators": (",", ":")}, {"indent": 2}, {"ensure_ascii": False}])
+TEXTS = st.lists(st.sampled_from(["a", "日本", "[S3]", "[S9]", "[S", '"}],', "\ud83d"])).map("".join)
+
+
+@given(TEXTS, FORMATS)
+def test_nothing_to_add_is_the_same_object(text: str, how: dict):
+    body = json.dumps(completion(text), **how).encode(errors="surrogatepass")
+    answer = read(body)
+    assert answer.body is body
+    if "\ud83d" not in text or "ensure_ascii" not in how:  # a bare surrogate is no UTF-8: not a completion at all
+        assert (answer.usage, answer.finish_reasons, answer.text_chars) == (USAGE, ("stop",), len(text))
+        assert answer.invented == (("S9",) if "[S9]" in text else ())
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_a_report_is_one_member_more(verify: bool):
+    body = json.dumps(completion("a"), indent=1).encode()
+    added = b',"context_report":' + REPORT
+    answer = read(body, REPORT, verify)
+    assert answer.body == body[: -len("\n}")] + added + b"\n}"
+    assert ChatCompletion.model_validate_json(answer.body).model_extra == {"context_report": json.loads(REPORT)}
+
+
+@pytest.mark.parametrize("before", [{}, {"annotations": []}, {"annotations": None}, {"annotations": [OWN]}])
+@pytest.mark.parametrize("how", [{"separators": (",", ":")}, {"indent": 2}])
+def test_citations_become_annotations_and_the_rest_stays(before: dict, how: dict):
+    told = completion("日本 [S1], [S9] and [S3]", "none", "[S1]", **before)
+    answer = read(json.dumps(told, **how).encode())
+    new = json.loads(answer.body)
+    notes = [choice["message"].pop("annotations", None) for choice in new["choices"]]
+    for choice in told["choices"]:
+        choice["message"].pop("annotations", None)
+    assert new == told
+    theirs = before.get("annotations") or []
+    assert notes[0][: len(theirs)] == notes[2][: len(theirs)] == theirs
+    assert notes[1] == before.get("annotations")
+    [first], [last] = notes[0][len(theirs) :], notes[2][len(theirs) :]
+    assert (first["url_citation"]["start_index"], first["url_citation"]["end_index"]) == (3, 7)
+    assert (last["url_citation"]["url"], last["url_citation"]["title"]) == ("https://kb.example/1", "Refunds")
+    assert [citation.label for citation in answer.citations] == ["S1", "S9", "S3", "S1"]
+    assert answer.invented == ("S9",)
+    annotations = ChatCompletion.model_validate_json(answer.body).choices[0].message.annotations
+    assert annotations is not None
+    assert len(annotations) == len(theirs) + 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html>", b"[]", b'{"error":{"message":"no"}}', b'{"choices":null}', b'{"choices":[5]}', b'{"choices":{}}'],
+)
+def test_what_is_no_completion_passes(body: bytes):
+    assert read(body, REPORT) == Whole(body)
+
+
+@pytest.mark.parametrize(
+    ("choice", "finish"),
+    [
+        ({"message": None, "finish_reason": None}, None),
+        ({"finish_reason": "stop"}, "stop"),
+        ({"message": {"content": None, "tool_calls": []}, "finish_reason": "tool_calls"}, "tool_calls"),
+        ({"message": {"content": [{"type": "text", "text": "[S1]"}]}, "finish_reason": "length"}, "length"),
+    ],
+)
+def test_answers_without_text(choice: dict, finish: str | None):
+    body = json.dumps({"choices": [choice], "usage": 5}).encode()
+    assert read(body) == Whole(body, None, (finish,))
