@@ -15,8 +15,8 @@ from msgspec import Struct
 class CountCache(Protocol):
     """Token counts shared between processes. Losing it costs time, never an answer: it raises nothing."""
 
-    async def get(self, keys: Sequence[str]) -> list[int | None]:
-        """One integer or None a key, in order; all None while the store cannot be reached."""
+    async def get(self, keys: Sequence[str]) -> list[int | None] | None:
+        """One integer or None a key, in order; None instead of a list while the store cannot be reached."""
 
     async def put(self, counts: Mapping[str, int]) -> None:
         """Writes all in one round trip, each with the store's time to live; silent while it cannot be reached."""

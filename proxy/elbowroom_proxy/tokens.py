@@ -70,7 +70,7 @@ class Tokens:
         secret: bytes,
         cache: CountCache | None = None,
         memory_bytes: int = 32 << 20,
-        max_text_chars: int = 8 << 20,
+        max_text_chars: int = 4 << 20,
         workers: int = 2,
     ) -> None:
         """`secret` keys the hashes in `cache` (any length); `memory_bytes` bounds the texts kept, per vocabulary."""

@@ -84,7 +84,7 @@ class Vocabularies:
                 fault = self._fault(name) if name in FILES else f"vocabulary {name}: unknown"
                 if fault:
                     raise CountUnavailable(fault)
-                import tiktoken
+                import tiktoken  # noqa: PLC0415 - only once its environment is set and somebody counts
 
                 self._encodings[name] = tiktoken.get_encoding(name)
             return self._encodings[name]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping
 from typing import Any, Protocol
 
-from elbowroom.records import Answer, Basis, Count, Model, NeedCounts, Plan
+from elbowroom.records import Answer, Count, NeedCounts, Plan
 
 
 class Counter(Protocol):
@@ -38,9 +38,7 @@ class Tally:
         self.vocabulary = vocabulary
         self.tokens: dict[str, int] = {"": 0}
 
-    def measure(
-        self, texts: Iterable[str], *, recurring: bool = True
-    ) -> Generator[NeedCounts, Answer, None]:
+    def measure(self, texts: Iterable[str], *, recurring: bool = True) -> Generator[NeedCounts, Answer, None]:
         """Asks for whatever of `texts` is not known yet, in one question, and remembers the answers."""
         missing = tuple(dict.fromkeys(text for text in texts if text not in self.tokens))
         if missing:

@@ -40,7 +40,7 @@ class OpenAIChat:
         self._family = rules
 
     def plan(self, body: Mapping[str, Any], sizes: Sequence[Size] = ()) -> Plan:
-        """`sizes` are pixels of the request's pictures, in order, where something else than their headers tells them."""
+        """`sizes` are pixels of the request's pictures, in order, where something else than a header tells them."""
         rules = self._family
         bill = Bill(rules.priming + rules.spare)
         if rules.spare:

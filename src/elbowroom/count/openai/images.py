@@ -1,7 +1,7 @@
 """What a picture costs: by tiles or by patches, from its size in pixels.
 
-Knows: the formulas that OpenAI publishes (platform.openai.com/docs/guides/images-vision, "Calculating costs"), and where
-PNG, JPEG, GIF and WebP say how large they are.
+Knows: the formulas that OpenAI publishes (platform.openai.com/docs/guides/images-vision, "Calculating costs"), and
+where PNG, JPEG, GIF and WebP say how large they are.
 Does not know: pixels, networks. A remote picture is never fetched: it costs what the largest would.
 """
 
@@ -48,7 +48,7 @@ class Patches(Struct, frozen=True):
 
     factor: float
 
-    def tokens(self, size: Size | None, *, low: bool) -> int:
+    def tokens(self, size: Size | None, *, low: bool) -> int:  # noqa: ARG002 - these families have no low detail
         return math.ceil(self.factor * (1536 if size is None else self._patches(*size)))
 
     @staticmethod
@@ -73,7 +73,7 @@ class Widest(Struct, frozen=True):
 
 def data_url_size(url: str) -> Size | None:
     """The size of the picture in a base64 data URL, from its header; None where there is none to be read."""
-    head, comma, data = url[:256].partition(",")
+    head, comma, _ = url[:256].partition(",")
     if not comma or not head.startswith("data:") or not head.endswith(";base64"):
         return None
     start = len(head) + 1

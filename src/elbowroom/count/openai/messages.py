@@ -53,7 +53,11 @@ def add_messages(
             bill.texts += (_string(message.get("name")), *texts)
             bill.margin += 2
             continue
-        elif role == "assistant" and (content is None or len(message) > 2) and _add_assistant(bill, message, texts, calls):
+        elif (
+            role == "assistant"
+            and (content is None or len(message) > 2)
+            and _add_assistant(bill, message, texts, calls)
+        ):
             continue
         bill.constant += FRAME
         bill.texts += texts
