@@ -92,6 +92,7 @@ def test_citations_become_annotations_and_the_rest_stays(before: dict, how: dict
 )
 def test_what_is_no_completion_passes(body: bytes):
     assert read(body, REPORT) == Whole(body)
+    assert read(body).finish_reason is None
 
 
 @pytest.mark.parametrize(
@@ -106,3 +107,4 @@ def test_what_is_no_completion_passes(body: bytes):
 def test_answers_without_text(choice: dict, finish: str | None):
     body = json.dumps({"choices": [choice], "usage": 5}).encode()
     assert read(body) == Whole(body, None, (finish,))
+    assert read(body).finish_reason == finish
