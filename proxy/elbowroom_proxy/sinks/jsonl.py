@@ -19,7 +19,6 @@ import msgspec
 import structlog
 
 from elbowroom.errors import InvalidConfig
-from elbowroom_proxy.ports import TraceSink
 
 MAX_QUEUE = 1024  # records that wait for the disk
 MAX_BYTES = 64 << 20  # a file this long is followed by another
@@ -27,12 +26,15 @@ MAX_BYTES = 64 << 20  # a file this long is followed by another
 log = structlog.get_logger("elbowroom")
 
 
-class JsonLines:
+class JsonlSink:
     """The sink. Its one thread does the encoding and all writing; `lost` counts records that a disk refused."""
 
     def __init__(self, folder: Path, *, max_queue: int = MAX_QUEUE, max_bytes: int = MAX_BYTES) -> None:
-        """Makes the folder, for its owner only. Raises `OSError` where it cannot."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Makes the folder, for its owner only. Raises `InvalidConfig` where it cannot."""
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidConfig(f"{folder}:1: traces cannot be kept here: {error.strerror}") from error
         self.lost = 0
         self._folder = folder
         self._max_bytes = max_bytes
@@ -109,11 +111,3 @@ def _next_file(folder: Path, day: str) -> IO[bytes]:
             return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600), "ab")
         except FileExistsError:
             number += 1
-
-
-def build(folder: Path) -> TraceSink:
-    """The sink of one process. Raises `InvalidConfig` for a folder that cannot be made."""
-    try:
-        return JsonLines(folder)
-    except OSError as error:
-        raise InvalidConfig(f"{folder}:1: traces cannot be kept here: {error.strerror}", param="traces") from error

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from elbowroom.errors import InvalidConfig
-from elbowroom_proxy.sinks.jsonl import JsonLines, build, encode
+from elbowroom_proxy.sinks.jsonl import JsonlSink, encode
 
 
 def record(number=1, day="2026-03-01", **more):
@@ -21,7 +21,7 @@ def written(folder):
 
 
 async def test_what_is_queued_is_on_disk_after_close(tmp_path):
-    sink = build(tmp_path / "a" / "traces")
+    sink = JsonlSink(tmp_path / "a" / "traces")
     records = [record(n) for n in range(20)]
     assert all(sink.write(one) for one in records)
     await sink.close()
@@ -30,7 +30,7 @@ async def test_what_is_queued_is_on_disk_after_close(tmp_path):
 
 
 async def test_only_the_owner_may_read(tmp_path):
-    sink = JsonLines(tmp_path / "traces")
+    sink = JsonlSink(tmp_path / "traces")
     sink.write(record())
     await sink.close()
     assert (tmp_path / "traces").stat().st_mode & 0o777 == 0o700
@@ -38,7 +38,7 @@ async def test_only_the_owner_may_read(tmp_path):
 
 
 async def test_a_day_and_a_size_end_a_file(tmp_path):
-    sink = JsonLines(tmp_path, max_bytes=100)
+    sink = JsonlSink(tmp_path, max_bytes=100)
     for one in (record(1), record(2, text="x" * 100), record(3), record(4, day="2026-03-02")):
         sink.write(one)
     await sink.close()
@@ -47,7 +47,7 @@ async def test_a_day_and_a_size_end_a_file(tmp_path):
 
 
 async def test_two_writers_share_a_folder_and_no_file(tmp_path):
-    one, other = JsonLines(tmp_path), JsonLines(tmp_path)
+    one, other = JsonlSink(tmp_path), JsonlSink(tmp_path)
     for number in range(5):
         one.write(record(number, by="one"))
         other.write(record(number, by="other"))
@@ -66,7 +66,7 @@ async def test_a_full_queue_says_so_and_waits_for_nothing(tmp_path):
             released.wait(30)
             return "2026-03-01"
 
-    sink = JsonLines(tmp_path, max_queue=1)
+    sink = JsonlSink(tmp_path, max_queue=1)
     assert sink.write({"time": Slow()})
     assert reached.wait(30)
     assert sink.write(record(1))
@@ -78,7 +78,7 @@ async def test_a_full_queue_says_so_and_waits_for_nothing(tmp_path):
 
 async def test_a_record_that_cannot_be_written_is_counted_and_the_next_one_is_tried(tmp_path):
     folder = tmp_path / "traces"
-    sink = JsonLines(folder)
+    sink = JsonlSink(folder)
     sink.write({"time": "2026-03-01", "trace_id": object()})
     sink.write({"no": "time"})
     sink.write(record(3))
@@ -88,7 +88,7 @@ async def test_a_record_that_cannot_be_written_is_counted_and_the_next_one_is_tr
 
 
 async def test_a_folder_that_goes_away_costs_records_and_nothing_else(tmp_path):
-    sink = JsonLines(tmp_path / "traces")
+    sink = JsonlSink(tmp_path / "traces")
     shutil.rmtree(tmp_path / "traces")
     sink.write(record())
     await sink.close()
@@ -100,7 +100,7 @@ async def test_a_file_that_cannot_be_synced_is_no_reason_to_stop(tmp_path, monke
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", fsync)
-    sink = JsonLines(tmp_path)
+    sink = JsonlSink(tmp_path)
     sink.write(record(1))
     sink.write(record(2, day="2026-03-02"))
     await sink.close()
@@ -116,4 +116,4 @@ def test_half_a_surrogate_pair_is_kept_as_its_escape():
 def test_a_folder_that_cannot_be_made_ends_the_start(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidConfig, match=r"file/traces:1: traces cannot be kept here"):
-        build(tmp_path / "file" / "traces")
+        JsonlSink(tmp_path / "file" / "traces")
