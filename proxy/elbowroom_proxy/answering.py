@@ -1,0 +1,70 @@
+"""Drives the walk: hands each of its questions to whoever can answer, and the answer back.
+
+Knows: the generator protocol, with a loop and without one; how an upstream in this process bills by the same counts.
+Does not know: how an answer is found (`tokens` does), or what the walk makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from typing import Any, TypeVar
+
+from elbowroom.count.counter import Counter, Tally
+from elbowroom.errors import ElbowroomError
+from elbowroom.records import Answer, Need, NeedCounts
+
+Result = TypeVar("Result")
+Walk = Generator[Need, Answer, Result]
+
+
+async def drive(walk: Walk[Result], answer: Callable[[Need], Awaitable[Answer]]) -> Result:
+    """The walk's result. A question that cannot be answered is thrown back into the walk, which may know better."""
+    try:
+        need = next(walk)
+        while True:
+            try:
+                answered = await answer(need)
+            except ElbowroomError as error:
+                need = walk.throw(error)
+            else:
+                need = walk.send(answered)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+
+
+def drive_here(walk: Walk[Result], answer: Callable[[Need], Answer]) -> Result:
+    """The same without a loop, for commands that work offline."""
+    try:
+        need = next(walk)
+        while True:
+            try:
+                answered = answer(need)
+            except ElbowroomError as error:
+                need = walk.throw(error)
+            else:
+                need = walk.send(answered)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+
+
+class Till:
+    """Bills as the proxy counts: the `Meter` of upstreams that run in this process."""
+
+    def __init__(self, counters: Mapping[str, Counter], answer: Callable[[Need], Awaitable[Answer]]) -> None:
+        """`counters` by the name that a body sent upstream has for its model."""
+        self._counters = counters
+        self._answer = answer
+
+    async def prompt(self, body: Mapping[str, Any]) -> int:
+        """Prompt tokens of a chat body. KeyError for a model that nobody configured."""
+        counter = self._counters[body["model"]]
+        plan, tally = counter.plan(body), Tally(counter.vocabulary)
+        await drive(tally.measure(plan.texts, recurring=False), self._answer)
+        return tally.count(plan).tokens
+
+    async def text(self, text: str, model: str) -> int:
+        """Tokens of one text."""
+        (tokens,) = await self._answer(NeedCounts(self._counters[model].vocabulary, (text,), recurring=False))
+        return tokens
