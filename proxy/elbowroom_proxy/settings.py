@@ -1,0 +1,231 @@
+"""What the operator decided, read once at start: elbowroom.yaml, the policy beside it, the secret.
+
+Knows: where the files lie, the shape of elbowroom.yaml (LiteLLM's words), what `os.environ/NAME` means, and how keys
+come from the one secret.
+Does not know: what a policy or a model means (the engine reads those), or what is built from any of it (`app`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from collections.abc import Awaitable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any, Protocol
+
+from msgspec import Meta, Struct, structs
+
+from elbowroom import count
+from elbowroom.count.counter import Counter
+from elbowroom.decide import gates, packers
+from elbowroom.errors import CountUnavailable, InvalidConfig
+from elbowroom.read import yaml
+from elbowroom.read.catalog import Catalog, ModelRow
+from elbowroom.read.policy import Config, Policy
+from elbowroom.read.policyfile import read_policy
+from elbowroom.records import Model
+
+Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+Positive = Annotated[int, Meta(gt=0)]
+
+STATE = Path(".elbowroom")  # in the working folder: the demo's secret and traces
+ENVIRON = "os.environ/"
+OPENAI_BASE = "https://api.openai.com/v1"
+UPSTREAMS = frozenset(one.stem for one in (Path(__file__).parent / "upstreams").glob("[a-z]*.py"))
+SECRET_LENGTH = 16  # characters at least
+
+
+class General(Config, frozen=True):
+    """`general_settings`. Times in seconds, sizes in bytes."""
+
+    redis_url: str | None = None
+    secret: str | None = None
+    traces: str = str(STATE / "traces")
+    policy: str | None = None
+    max_body_bytes: Positive = 32 << 20
+    connect_timeout: Seconds = 5.0
+    first_byte_timeout: Seconds = 60.0
+    total_timeout: Seconds = 600.0
+    max_concurrency: Positive = 256
+    max_queue: Annotated[int, Meta(ge=0)] = 256
+    drain_timeout: Seconds = 30.0
+    ping_interval: Seconds | None = None
+
+
+class File(Config, frozen=True):
+    """elbowroom.yaml, whole."""
+
+    model_list: tuple[ModelRow, ...] = ()
+    general_settings: General = General()
+
+
+class Endpoint(Struct, frozen=True):
+    """What one upstream is built from. Equal endpoints share connections and limits."""
+
+    upstream: str  # file name in `upstreams/`
+    api_base: str | None
+    api_key: str | None
+    connect_timeout: float
+    first_byte_timeout: float
+    total_timeout: float
+    max_concurrency: int
+    max_queue: int
+
+
+class Meter(Protocol):
+    """How an upstream in this process bills: by the same rules that the proxy counts by."""
+
+    def prompt(self, body: Mapping[str, Any]) -> Awaitable[int]:
+        """Prompt tokens of a chat body."""
+
+    def text(self, text: str, model: str) -> Awaitable[int]:
+        """Tokens of one text, by that model's vocabulary."""
+
+
+class Settings(Struct, frozen=True):
+    """Everything that `app` builds from."""
+
+    general: General
+    catalog: Catalog
+    endpoints: Mapping[str, Endpoint]  # by model name
+    counters: Mapping[str, Counter]  # by model name
+    policy: Policy
+
+
+class Keys(Struct, frozen=True):
+    """One key a purpose, so that none can stand in for another."""
+
+    nonce: bytes
+    hash: bytes
+    counts: bytes
+
+
+def config_folder() -> Path:
+    """The defaults: the wheel's copy of `config/`, or the checkout's own."""
+    packaged = Path(__file__).parent / "_config"
+    return packaged if packaged.is_dir() else Path(__file__).parents[2] / "config"
+
+
+def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> Settings:
+    """Reads `file`, or the defaults. Raises `InvalidConfig` with file and line. Writes nothing."""
+    file = file or config_folder() / "elbowroom.yaml"
+    marked = yaml.read(_text(file), str(file), File)
+    general = _general(marked, environ)
+    catalog = Catalog.of(marked.value.model_list, marked.fault)
+    endpoints = {
+        row.model_name: _endpoint(
+            marked, f"model_list[{i}]", row, catalog.find(row.model_name).upstream, general, environ
+        )
+        for i, row in enumerate(marked.value.model_list)
+    }
+    policy = file.parent / general.policy if general.policy else config_folder() / "policy.yaml"
+    counters = {
+        row.model_name: _counter(marked, f"model_list[{i}].model_info.counter", catalog.find(row.model_name))
+        for i, row in enumerate(marked.value.model_list)
+    }
+    return Settings(general, catalog, endpoints, counters, load_policy(policy))
+
+
+def load_policy(file: Path) -> Policy:
+    """A policy file and the `classes/` beside it. Raises `InvalidConfig` with file and line."""
+    classes = sorted((file.parent / "classes").glob("*.yaml"))
+    return read_policy(
+        (str(file), _text(file)),
+        [(str(one), _text(one)) for one in classes],
+        known_gates=gates.NAMES,
+        known_packers=packers.NAMES,
+    )
+
+
+def keys(general: General) -> Keys:
+    """From the configured secret; else from one that is made on the first start and kept beside the traces."""
+    secret = general.secret or _kept_secret(STATE / "secret")
+
+    def key(purpose: str) -> bytes:
+        return hmac.digest(secret.encode(), f"elbowroom/1/{purpose}".encode(), hashlib.sha256)
+
+    return Keys(nonce=key("nonce"), hash=key("hash"), counts=key("counts"))
+
+
+def _kept_secret(file: Path) -> str:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        # Only its owner may read it, from the moment it is there.
+        new = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.write(new, secrets.token_hex(32).encode())
+        os.close(new)
+    kept = file.read_text().strip()
+    if len(kept) < SECRET_LENGTH:
+        raise InvalidConfig(f"{file}:1: the kept secret is damaged; delete the file to get a new one")
+    return kept
+
+
+def _general(marked: yaml.Marked[File], environ: Mapping[str, str]) -> General:
+    """The environment's words put in, the rules that no type can say checked."""
+    at = "general_settings"
+    written = marked.value.general_settings
+    redis_url = _resolved(marked, f"{at}.redis_url", written.redis_url, environ) or environ.get("REDIS_URL") or None
+    secret = _resolved(marked, f"{at}.secret", written.secret, environ) or environ.get("ELBOWROOM_SECRET") or None
+    if redis_url is not None and not redis_url.startswith(("redis://", "rediss://", "unix://")):
+        raise marked.fault(f"{at}.redis_url", "must begin with redis://, rediss:// or unix://")
+    if secret is not None and len(secret) < SECRET_LENGTH:
+        raise marked.fault(f"{at}.secret", f"must have at least {SECRET_LENGTH} characters")
+    if redis_url is not None and secret is None:
+        raise marked.fault(
+            f"{at}.secret", "instances that share a Redis need the same secret: set it here or in ELBOWROOM_SECRET"
+        )
+    return structs.replace(written, redis_url=redis_url, secret=secret)
+
+
+def _endpoint(
+    marked: yaml.Marked[File], at: str, row: ModelRow, upstream: str, general: General, environ: Mapping[str, str]
+) -> Endpoint:
+    if upstream not in UPSTREAMS:
+        raise marked.fault(
+            f"{at}.litellm_params.model", f"there is no upstream {upstream}; there are {', '.join(sorted(UPSTREAMS))}"
+        )
+    params = f"{at}.litellm_params"
+    api_base = _resolved(marked, f"{params}.api_base", row.litellm_params.api_base, environ)
+    if upstream == "openai":
+        api_base = (api_base or OPENAI_BASE).rstrip("/")
+        if not api_base.startswith(("http://", "https://")):
+            raise marked.fault(f"{params}.api_base", "must begin with http:// or https://")
+    return Endpoint(
+        upstream=upstream,
+        api_base=api_base,
+        api_key=_resolved(marked, f"{params}.api_key", row.litellm_params.api_key, environ),
+        connect_timeout=general.connect_timeout,
+        first_byte_timeout=general.first_byte_timeout,
+        total_timeout=general.total_timeout,
+        max_concurrency=general.max_concurrency,
+        max_queue=general.max_queue,
+    )
+
+
+def _counter(marked: yaml.Marked[File], at: str, model: Model) -> Counter:
+    try:
+        return count.build(model)
+    except CountUnavailable as error:
+        raise marked.fault(at, error.message) from error
+
+
+def _resolved(marked: yaml.Marked[File], path: str, word: str | None, environ: Mapping[str, str]) -> str | None:
+    """`os.environ/NAME` is what NAME holds; anything else is itself."""
+    if word is None or not word.startswith(ENVIRON):
+        return word
+    name = word.removeprefix(ENVIRON)
+    if not environ.get(name):
+        raise marked.fault(path, f"the environment has no {name}")
+    return environ[name]
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidConfig(f"{file}:1: {error.strerror or 'cannot be read'}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidConfig(f"{file}:1: not UTF-8 text") from error
