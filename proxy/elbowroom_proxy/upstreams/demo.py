@@ -1,0 +1,216 @@
+"""The upstream that needs no key: a model's manners without a model, in this process.
+
+Knows: OpenAI's chat protocol as a provider speaks it (streamed and not, usage, n, maximum, window), and how to answer
+by quoting the sentences of the evidence that share most with the question.
+Does not know: what the proxy decided. It reads the body it is sent, as a provider would, and bills what it finds there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from elbowroom_proxy.ports import Call, Reply, Upstream
+from elbowroom_proxy.settings import Endpoint, Meter
+
+WINDOWS = {"demo-small": 8_192, "demo-large": 128_000}  # tokens
+MAX_SENTENCES = 4
+NEAR_BEST = 0.5  # a sentence is quoted from this share of the best one's score on
+
+# A passage as it is sent: a tag with a label and a number, the text, the same tag closed.
+PASSAGE = re.compile(r"^<(S\d+)-(\d+)([^\n]*)>\n(.*?)\n?^</\1-\2>$", re.MULTILINE | re.DOTALL)
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*|\n+")
+WORD = re.compile(r"[a-z0-9]+(?:[.'-][a-z0-9]+)*")
+HAN = re.compile(r"[\u3400-\u9fff]+")
+STOP = re.compile(
+    r"(a|an|and|are|as|at|be|been|but|by|can|could|did|do|does|for|from|had|has|have|how|i|if|in|is|it|its|me|my|of|on|or|"
+    r"our|please|shall|should|so|tell|than|that|the|their|them|then|there|these|they|this|to|was|we|were|what|when|where|"
+    r"which|who|whom|whose|why|will|with|would|you|your)"
+)
+NOTHING = {
+    "en": "The evidence I was given does not answer this question.",
+    "zh": "所给的资料没有回答这个问题。",
+}
+NO_EVIDENCE = {
+    "en": "I am a demonstration model: I answer only from evidence, and this request carried none.",
+    "zh": "我是演示模型，只根据所给的资料回答，而这个请求没有附带资料。",
+}
+
+
+class DemoReply:
+    """An answer that is complete before its first byte."""
+
+    def __init__(self, status: int, content_type: str, parts: Sequence[bytes]) -> None:
+        self.status = status
+        self.headers: Mapping[str, str] = {"content-type": content_type}
+        self._parts = tuple(parts)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        for part in self._parts:
+            yield part
+
+    async def close(self) -> None:
+        self._parts = ()
+
+
+class Demo:
+    """`demo-small` and `demo-large`. The same body gets the same bytes."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+
+    async def send(self, call: Call) -> Reply:
+        try:
+            body = json.loads(call.body)
+            messages, window = body["messages"], WINDOWS[body["model"]]
+        except (ValueError, KeyError, TypeError) as error:
+            return refusal(400, f"The demo model cannot read this request: {error!r}", None)
+        prompt = await self._meter.prompt(body)
+        limit = body.get("max_completion_tokens") or body.get("max_tokens")
+        if prompt + (limit or 1) > window:
+            return refusal(
+                400,
+                f"This model's maximum context length is {window} tokens. However, your messages resulted in {prompt} "
+                f"tokens and {limit or 1} for the answer.",
+                "context_length_exceeded",
+            )
+        most = min(limit or window, window - prompt)
+        text, finish = await self._within(answer(question_of(messages)), body["model"], most)
+        choices = max(1, int(body.get("n") or 1))
+        completion = (await self._meter.text(text, body["model"])) * choices
+        usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+        ident = "chatcmpl-demo-" + hashlib.blake2b(call.body, digest_size=8).hexdigest()
+        if body.get("stream"):
+            asked = bool((body.get("stream_options") or {}).get("include_usage"))
+            parts = stream(ident, body["model"], text, finish, choices, usage if asked else None)
+            return DemoReply(200, "text/event-stream; charset=utf-8", list(parts))
+        whole = {
+            "id": ident,
+            "object": "chat.completion",
+            "created": 0,
+            "model": body["model"],
+            "choices": [
+                {
+                    "index": index,
+                    "message": {"role": "assistant", "content": text, "refusal": None},
+                    "logprobs": None,
+                    "finish_reason": finish,
+                }
+                for index in range(choices)
+            ],
+            "usage": usage,
+        }
+        return DemoReply(200, "application/json", [encode(whole)])
+
+    async def _within(self, text: str, model: str, limit: int) -> tuple[str, str]:
+        """The longest beginning of whole words within `limit` tokens, and the finish reason that goes with it."""
+        if await self._meter.text(text, model) <= limit:
+            return text, "stop"
+        cuts = [0, *(match.end() for match in re.finditer(r"\S+?(?=\s|$)|[\u3400-\u9fff]", text))]
+        low, high = 0, len(cuts) - 1  # cuts[low] fits, cuts[high] does not
+        while high - low > 1:
+            middle = (low + high) // 2
+            if await self._meter.text(text[: cuts[middle]], model) <= limit:
+                low = middle
+            else:
+                high = middle
+        return text[: cuts[low]], "length"
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+
+def question_of(messages: Sequence[Mapping[str, Any]]) -> str:
+    """The text of the last user message."""
+    content: Any = next((m.get("content") for m in reversed(messages) if m.get("role") == "user"), "")
+    if isinstance(content, list):
+        return "\n".join(part["text"] for part in content if isinstance(part.get("text"), str))
+    return content if isinstance(content, str) else ""
+
+
+def answer(message: str) -> str:
+    """Quotes the best sentences of the evidence in `message`, each with its label; says so where there are none."""
+    passages = [(m[1], m[4]) for m in PASSAGE.finditer(message)]
+    end = max((m.end() for m in PASSAGE.finditer(message)), default=0)
+    question = message[end:]
+    language = "zh" if HAN.search(question) else "en"
+    if not passages:
+        return NO_EVIDENCE[language]
+    chosen = best_sentences(question, passages)
+    if not chosen:
+        return NOTHING[language]
+    return "\n".join(f"{sentence} [{label}]" for label, sentence in chosen)
+
+
+def best_sentences(question: str, passages: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """(label, sentence) of the sentences that share the rarest terms with the question, in the evidence's order."""
+    sentences = [
+        (label, sentence.strip())
+        for label, body in passages
+        for sentence in SENTENCE_END.split(body)
+        if sentence.strip() and sentence.strip() != "[...]"
+    ]
+    terms = [terms_of(sentence) for _, sentence in sentences]
+    wanted = terms_of(question)
+    rarity = {
+        term: math.log(1 + len(sentences) / found) for term in wanted if (found := sum(term in one for one in terms))
+    }
+    scores = [sum(rarity[term] for term in one & rarity.keys()) for one in terms]
+    best = max(scores, default=0.0)
+    if best <= 0:
+        return []
+    ranked = sorted(range(len(sentences)), key=lambda i: (-scores[i], i))
+    chosen = [i for i in ranked[:MAX_SENTENCES] if scores[i] >= NEAR_BEST * best]
+    return [sentences[i] for i in sorted(chosen)]
+
+
+def terms_of(text: str) -> frozenset[str]:
+    """Words without their plural, and pairs of Han characters."""
+    text = text.lower()
+    words = {word.removesuffix("s") for word in WORD.findall(text) if not STOP.fullmatch(word)}
+    pairs = {a + b for run in HAN.findall(text) for a, b in pairwise(run)}
+    return frozenset(words | pairs)
+
+
+def stream(
+    ident: str, model: str, text: str, finish: str, choices: int, usage: Mapping[str, int] | None
+) -> Iterator[bytes]:
+    """The events of a streamed answer, as bytes, `[DONE]` included."""
+    envelope = {"id": ident, "object": "chat.completion.chunk", "created": 0, "model": model}
+    null = {} if usage is None else {"usage": None}
+
+    def event(value: Mapping[str, Any]) -> bytes:
+        return b"data: " + encode({**envelope, **value}) + b"\n\n"
+
+    def choice(index: int, delta: Mapping[str, str], finish: str | None = None) -> bytes:
+        return event({"choices": [{"index": index, "delta": delta, "finish_reason": finish}], **null})
+
+    for index in range(choices):
+        yield choice(index, {"role": "assistant", "content": ""})
+        for word in re.findall(r"\s*\S{1,12}|\s+$", text):
+            yield choice(index, {"content": word})
+        yield choice(index, {}, finish)
+    if usage is not None:
+        yield event({"choices": [], "usage": usage})
+    yield b"data: [DONE]\n\n"
+
+
+def refusal(status: int, message: str, code: str | None) -> DemoReply:
+    """An error as a provider words it."""
+    error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
+    return DemoReply(status, "application/json", [encode({"error": error})])
+
+
+def encode(value: Any) -> bytes:
+    """Compact JSON, escaped to ASCII: a lone surrogate that came in can go out."""
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def build(_: Endpoint, meter: Meter) -> Upstream:
+    """The demo upstream, billing by `meter`."""
+    return Demo(meter)
