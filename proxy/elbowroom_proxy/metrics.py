@@ -1,0 +1,116 @@
+"""What /metrics shows.
+
+Knows: every metric's name, unit and labels. Labels are bounded: models, classes and reasons that configuration or code
+names; never a key, a tenant, an id or anything else that a client can make up.
+Does not know: when something happens, or who scrapes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+MILLISECONDS = (0.00025, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
+SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+TOKENS = (0, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
+DIFFERENCE = (-256, -64, -16, -4, -1, 0, 1, 4, 16, 64, 256)
+
+
+class Texts(Protocol):
+    """Counters that somebody else keeps; they only grow."""
+
+    texts_remembered: int
+    texts_shared: int
+    texts_encoded: int
+    degraded: int
+
+
+class _TextsCollector(Collector):
+    def __init__(self, tokens: Texts) -> None:
+        self._tokens = tokens
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        tokens = self._tokens
+        texts = CounterMetricFamily("elbowroom_texts", "Texts by where their tokens were known", labels=["found"])
+        texts.add_metric(["memory"], tokens.texts_remembered)
+        texts.add_metric(["shared"], tokens.texts_shared)
+        texts.add_metric(["nowhere"], tokens.texts_encoded)
+        yield texts
+        yield CounterMetricFamily(
+            "elbowroom_count_cache_degraded", "Requests counted without the shared store", value=tokens.degraded
+        )
+
+
+class Metrics:
+    """One registry a process, so that two apps in one process do not add up."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        self.requests = Counter(
+            "elbowroom_requests",
+            "Chat requests by how they ended",
+            ["model", "query_class", "status"],
+            registry=registry,
+        )
+        self.open = Gauge("elbowroom_requests_open", "Chat requests being worked on", registry=registry)
+        self.overhead = Histogram(
+            "elbowroom_overhead_seconds",
+            "From the whole request read to the packed one sent",
+            buckets=MILLISECONDS,
+            registry=registry,
+        )
+        self.duration = Histogram(
+            "elbowroom_request_seconds",
+            "From the whole request read to the last byte",
+            buckets=SECONDS,
+            registry=registry,
+        )
+        self.passages = Counter(
+            "elbowroom_passages", "Tagged documents by what became of them", ["decision", "reason"], registry=registry
+        )
+        self.evidence = Histogram(
+            "elbowroom_evidence_tokens", "Tokens of evidence in a packed request", buckets=TOKENS, registry=registry
+        )
+        self.count_error = Histogram(
+            "elbowroom_count_error_tokens", "Billed minus counted prompt tokens", buckets=DIFFERENCE, registry=registry
+        )
+        self.citations = Counter(
+            "elbowroom_citations",
+            "Labels cited in answers, by whether they were admitted",
+            ["status"],
+            registry=registry,
+        )
+        self.traces_lost = Counter(
+            "elbowroom_traces_lost", "Trace records that found the queue full", registry=registry
+        )
+
+    def watch(self, tokens: Texts) -> None:
+        """Shows those counters too, read whenever somebody looks."""
+        self.registry.register(_TextsCollector(tokens))
+
+    def render(self) -> bytes:
+        """Everything in the text format."""
+        return generate_latest(self.registry)
+
+    def tell(self, told: Mapping[str, Any]) -> None:
+        """Counts one request by its trace record."""
+        self.open.dec()
+        status = "disconnected" if told["disconnected"] else str(told["status"])
+        self.requests.labels(told["model"] or "", told["query_class"] or "", status).inc()
+        for name, histogram in (("overhead", self.overhead), ("total", self.duration)):
+            if name in told["timings_ms"]:
+                histogram.observe(told["timings_ms"][name] / 1000)
+        for fate in told["documents"]:
+            self.passages.labels(fate["decision"], fate["reason"] or "").inc()
+        if told["documents"]:
+            self.evidence.observe(told["evidence_tokens"])
+        if told["count_error"] is not None:
+            self.count_error.observe(told["count_error"])
+        if told["cited"]:
+            self.citations.labels("verified").inc(len(told["cited"]["verified"]))
+            self.citations.labels("invented").inc(len(told["cited"]["invented"]))
