@@ -1,0 +1,260 @@
+"""One chat request on its way through the service: read, decided, sent, answered, recorded.
+
+Knows: the order of the steps, and that every way out ends in exactly one trace record.
+Does not know: ASGI, any concrete upstream, store or sink, what is recorded, or how the engine decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, suppress
+from typing import NamedTuple
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from elbowroom.clean.known import Known
+from elbowroom.count.counter import Counter
+from elbowroom.decision import Setting, decide, recount
+from elbowroom.errors import ElbowroomError, Overloaded
+from elbowroom.read.catalog import Catalog
+from elbowroom.read.policy import Policy
+from elbowroom.read.request import read_request
+from elbowroom.records import Answer, Count, Need, Packed, Refused, Request
+from elbowroom.write.citations import Verifier
+from elbowroom_proxy import wire
+from elbowroom_proxy.answering import drive
+from elbowroom_proxy.metrics import Metrics
+from elbowroom_proxy.ports import Call, Reply, TraceSink, Upstream
+from elbowroom_proxy.principal import Identify
+from elbowroom_proxy.quiet import with_silences
+from elbowroom_proxy.story import Story
+from elbowroom_proxy.streamed import Streamed
+from elbowroom_proxy.whole import whole
+
+PING = b": ping\n\n"
+SETTLE = 0.2  # seconds to wait for the end of a body whose last event was relayed, so that its connection is kept
+
+SHUTDOWN = Overloaded("The proxy is shutting down.")
+
+log = structlog.get_logger("elbowroom")
+
+
+class ClientGone(Exception):
+    """The client left before its request was complete."""
+
+
+class InternalError(ElbowroomError):
+    """Nobody foresaw it; the log has it, the client learns no more than that."""
+
+    code = "internal_error"
+    status_hint = 500
+
+
+class Head(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+
+
+Part = Head | bytes
+
+
+class Flow(Struct, kw_only=True):
+    """What all requests share. `policy` may be swapped whole; a request takes one at its start."""
+
+    catalog: Catalog
+    policy: Policy
+    identify: Identify
+    counters: Mapping[str, Counter]  # by model name
+    upstreams: Mapping[str, Upstream]  # by model name
+    count: Callable[[Need, set[str]], Awaitable[Answer]]  # the set takes one request's degradations
+    known: Known
+    nonce_key: bytes
+    hash_key: bytes
+    sink: TraceSink
+    metrics: Metrics
+    ping_interval: float | None = None  # seconds
+    counting: set[asyncio.Task[Count]] = msgspec.field(default_factory=set)
+
+    def exchange(self, headers: Mapping[str, str]) -> Exchange:
+        """One request, its headers read (names in lower case), its body not yet."""
+        return Exchange(self, headers)
+
+    async def drained(self) -> None:
+        """Returns when no count is under way, so that every record is with the sink."""
+        if self.counting:
+            await asyncio.wait(self.counting)
+
+
+class Exchange:
+    """One request and its answer. `parts()` is asked for once."""
+
+    def __init__(self, flow: Flow, headers: Mapping[str, str]) -> None:
+        self._flow = flow
+        self._headers = headers
+        self._story = Story(headers, flow.metrics, flow.sink)
+        self._streamed: Streamed | None = None
+        self._answered = False
+
+    def client_left(self) -> None:
+        """To be said before the work is cancelled for it."""
+        self._story.disconnected = True
+
+    async def parts(self, read_body: Callable[[], Awaitable[bytes]]) -> AsyncGenerator[Part, None]:
+        """The head, then the body as it comes. Whatever happens, a record is written in the end."""
+        story, reply = self._story, None
+        try:
+            body = await read_body()
+            story.restart()
+            packed, request = await self._decide(body)
+            reply = await self._send(packed, request)
+            if reply.status < 300 and request.stream and _is_stream(reply):
+                async with aclosing(self._stream(reply, packed)) as parts:
+                    async for part in parts:
+                        yield part
+            else:
+                for part in await self._whole(reply, packed):
+                    yield part
+        except ClientGone:
+            story.disconnected = True
+        except (asyncio.CancelledError, GeneratorExit):
+            if not story.disconnected:
+                story.fail(SHUTDOWN.status_hint, SHUTDOWN.code, SHUTDOWN.message)
+            raise
+        except Exception as error:  # noqa: BLE001 -- whatever went wrong, the client is told in its own terms
+            for part in self._failure(error):
+                yield part
+        finally:
+            if reply is not None:
+                await reply.close()
+            story.end()
+
+    def cut_off(self) -> Iterator[Part]:
+        """What is still to be said where the server cannot wait for the end."""
+        if self._streamed is not None:
+            yield self._streamed.fail(SHUTDOWN)
+        elif not self._answered:
+            yield from self._failure(SHUTDOWN)
+
+    # --- the steps ----------------------------------------------------------------------------------------------------
+
+    async def _decide(self, body: bytes) -> tuple[Packed, Request]:
+        flow, story = self._flow, self._story
+        policy = flow.policy
+        story.principal = principal = flow.identify(self._headers)
+        story.request = request = read_request(
+            body, self._headers, max_documents=policy.max_documents, documents=policy.documents
+        )
+        story.model = model = flow.catalog.find(request.model)
+        setting = Setting(
+            principal=principal,
+            policy=policy,
+            model=model,
+            counter=flow.counters[model.name],
+            nonce_key=flow.nonce_key,
+            hash_key=flow.hash_key,
+            known=flow.known,
+        )
+        outcome = await drive(decide(request, setting), self._answer)
+        story.decision = outcome.decision
+        if isinstance(outcome, Refused):
+            raise _refusal(outcome)
+        if outcome.decision.counted is None:
+            # It fits whatever the count says, so the count need not be waited for.
+            story.counting = asyncio.create_task(drive(recount(request, setting), self._answer))
+            flow.counting.add(story.counting)
+            story.counting.add_done_callback(flow.counting.discard)
+        return outcome, request
+
+    async def _answer(self, need: Need) -> Answer:
+        return await self._flow.count(need, self._story.notes)
+
+    async def _send(self, packed: Packed, request: Request) -> Reply:
+        story = self._story
+        call = Call(
+            path="/chat/completions",
+            body=packed.body,
+            headers=wire.upstream_headers(self._headers),
+            model=packed.decision.model,
+            stream=request.stream,
+        )
+        story.mark("overhead")
+        reply = await self._flow.upstreams[packed.decision.model].send(call)
+        story.mark("first_byte")
+        return reply
+
+    async def _stream(self, reply: Reply, packed: Packed) -> AsyncGenerator[Part, None]:
+        story, ping = self._story, self._flow.ping_interval
+        story.said = self._streamed = streamed = Streamed(
+            hide_usage=packed.usage_asked, report=story.report(), verifier=_verifier(packed), sources=packed.sources
+        )
+        yield self._head(reply, wire.STREAM_HEADERS)
+        chunks = aiter(reply.chunks())
+        async for chunk in chunks if ping is None else with_silences(chunks, ping):
+            if part := streamed.feed(chunk) if chunk else PING:
+                yield part
+            if streamed.ended:
+                break
+        if part := streamed.finish():
+            yield part
+        if streamed.failed:
+            story.fail(reply.status, streamed.failed, "The stream ended in an error.")
+        with suppress(TimeoutError, ElbowroomError):
+            async with asyncio.timeout(SETTLE):
+                async for _ in chunks:
+                    continue
+
+    async def _whole(self, reply: Reply, packed: Packed) -> tuple[Head, bytes]:
+        story = self._story
+        body = b"".join([chunk async for chunk in reply.chunks()])
+        if reply.status < 300:
+            story.said = said = whole(body, report=story.report(), verifier=_verifier(packed), sources=packed.sources)
+            body = said.body
+        else:
+            story.fail(reply.status, "upstream_error", f"The upstream answered with status {reply.status}.")
+        head = self._head(reply, {"content-length": str(len(body))})
+        self._answered = True
+        story.end()  # before the last byte: who has the answer finds the record
+        return head, body
+
+    def _head(self, reply: Reply, more: Mapping[str, str]) -> Head:
+        story = self._story
+        story.status = reply.status
+        ours = {**story.headers(), **more}
+        return Head(reply.status, wire.client_headers(reply.headers, decoded=False, ours=ours))
+
+    def _failure(self, error: Exception) -> Iterator[Part]:
+        """What the client is told: a whole error, or the stream's last event where it has begun."""
+        story = self._story
+        if not isinstance(error, ElbowroomError):
+            log.error("unforeseen", trace_id=story.trace_id, exc_info=error)
+            error = InternalError("The proxy failed while it was handling this request.")
+        story.fail(error.status_hint, error.code, error.message, error.param)
+        if self._streamed is not None:
+            yield self._streamed.fail(error)
+            return
+        self._answered = True
+        response = wire.error_response(error)
+        story.end()
+        length = {"content-length": str(len(response.body))}
+        yield Head(response.status, {**response.headers, **length, **story.headers()})
+        yield response.body
+
+
+def _is_stream(reply: Reply) -> bool:
+    return reply.headers.get("content-type", "").startswith("text/event-stream")
+
+
+def _verifier(packed: Packed) -> Callable[[], Verifier] | None:
+    """One verifier a choice; None where no label was given out, so that no answer need be read."""
+    labels = frozenset(source.label for source in packed.sources)
+    return (lambda: Verifier(labels)) if labels else None
+
+
+def _refusal(refused: Refused) -> ElbowroomError:
+    """The walk's no, as the error that it is."""
+    error = ElbowroomError(refused.message, param=refused.param)
+    error.code, error.status_hint = refused.code, refused.status_hint  # type: ignore[misc]
+    return error

@@ -1,0 +1,118 @@
+"""POST /v1/chat/completions: one HTTP request becomes one exchange, and its parts become the response.
+
+Knows: ASGI, the body limit, and how to notice that the client has gone, from before the first upstream byte on.
+Does not know: what is in a body, or what the exchange does with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+from starlette.types import Receive, Scope, Send
+
+from elbowroom.errors import RequestTooLarge
+from elbowroom_proxy.flow import ClientGone, Exchange, Flow, Head
+
+
+class Chat:
+    """The plain ASGI endpoint."""
+
+    def __init__(self, flow: Flow, max_body_bytes: int) -> None:
+        self._flow = flow
+        self._max_body_bytes = max_body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        exchange = self._flow.exchange(headers)
+        response = _Response(send)
+        watch = _Watch(exchange, receive)
+
+        async def read_body() -> bytes:
+            body = await _body(receive, headers, self._max_body_bytes)
+            watch.start()
+            return body
+
+        try:
+            async with aclosing(exchange.parts(read_body)) as parts:
+                async for part in parts:
+                    await response.send(part)
+        except asyncio.CancelledError:
+            if not watch.gone:
+                # The server is shutting down and its patience is at an end. Who still waits is told.
+                for part in exchange.cut_off():
+                    await response.send(part)
+                await response.end()
+                raise
+            _uncancel()
+        else:
+            watch.stop()
+            await response.end()
+        finally:
+            watch.stop()
+
+
+class _Response:
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    async def send(self, part: Head | bytes) -> None:
+        if isinstance(part, bytes):
+            await self._send({"type": "http.response.body", "body": part, "more_body": True})
+            return
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in part.headers.items()]
+        await self._send({"type": "http.response.start", "status": part.status, "headers": headers})
+
+    async def end(self) -> None:
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class _Watch:
+    """Waits for the client's leaving beside the work, and then cancels the work."""
+
+    def __init__(self, exchange: Exchange, receive: Receive) -> None:
+        self.gone = False
+        self._exchange = exchange
+        self._receive = receive
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """To be called once the body is read: whatever is received then is a disconnect."""
+        self._task = asyncio.create_task(self._wait(asyncio.current_task()))
+
+    async def _wait(self, work: asyncio.Task[object] | None) -> None:
+        await self._receive()
+        if self._task is not None and work is not None:
+            self.gone = True
+            self._exchange.client_left()
+            work.cancel()
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+
+def _uncancel() -> None:
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+
+
+async def _body(receive: Receive, headers: dict[str, str], limit: int) -> bytes:
+    """The whole body. Raises `RequestTooLarge` as soon as it is known to be, `ClientGone` where it breaks off."""
+    announced = headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > limit:
+        raise RequestTooLarge(f"The body has {announced} bytes; at most {limit} are allowed.")
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > limit:
+            raise RequestTooLarge(f"The body has more than the {limit} bytes that are allowed.")
+        if not message.get("more_body", False):
+            return parts[0] if len(parts) == 1 else b"".join(parts)

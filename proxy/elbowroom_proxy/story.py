@@ -1,0 +1,192 @@
+"""What happened to one request, gathered while it happens, told once.
+
+Knows: the ids, the clock, which facts the record, the metrics and the log line want, and that a count which is still
+under way is waited for before the record is written.
+Does not know: the order of the steps (`flow` has that), HTTP, or any text of the request or the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from secrets import token_hex
+from time import perf_counter
+from typing import Any, Protocol
+
+import msgspec
+import structlog
+from msgspec import structs
+
+from elbowroom.account.trace import Billed, Cited, Facts, record, report
+from elbowroom.records import Count, Decision, Model, Principal, Request
+from elbowroom.write.citations import Citation
+from elbowroom_proxy import wire
+from elbowroom_proxy.metrics import Metrics
+from elbowroom_proxy.ports import TraceSink
+
+log = structlog.get_logger("elbowroom")
+
+
+class Said(Protocol):
+    """What is known of an answer, streamed or whole."""
+
+    @property
+    def usage(self) -> Mapping[str, Any] | None: ...
+    @property
+    def finish_reason(self) -> str | None: ...
+    @property
+    def citations(self) -> tuple[Citation, ...]: ...
+    @property
+    def invented(self) -> tuple[str, ...]: ...
+
+
+class Story:
+    """One request's. The attributes are set as they become known."""
+
+    def __init__(self, headers: Mapping[str, str], metrics: Metrics, sink: TraceSink) -> None:
+        self.trace_id = token_hex(16)
+        self.request_id = f"req_{token_hex(12)}"
+        self.principal: Principal | None = None
+        self.request: Request | None = None
+        self.model: Model | None = None
+        self.decision: Decision | None = None
+        self.counting: asyncio.Task[Count] | None = None
+        self.status: int | None = None
+        self.error: dict[str, str | None] | None = None
+        self.said: Said | None = None
+        self.disconnected = False
+        self.notes: set[str] = set()
+        self._time = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._client_request_id = headers.get("x-client-request-id")
+        self._metrics = metrics
+        self._sink = sink
+        self._clock = perf_counter()
+        self._timings: dict[str, float] = {}
+        self._told = False
+        metrics.open.inc()
+
+    def restart(self) -> None:
+        """The request is read to its end: times count from here, not from a slow client's first byte."""
+        self._clock = perf_counter()
+
+    def mark(self, name: str) -> None:
+        """Keeps the milliseconds from the request to here, the first time."""
+        self._timings.setdefault(name, round((perf_counter() - self._clock) * 1000, 3))
+
+    def fail(self, status: int, code: str, message: str, param: str | None = None) -> None:
+        """The request ends in an error; the first one is the one that counts."""
+        self.status = self.status or status
+        self.error = self.error or {"code": code, "message": message, "param": param}
+
+    def headers(self) -> dict[str, str]:
+        """The response headers that are ours, with the count of a request that was forwarded first, if it is known."""
+        decision, counted = self.decision, self._counted()
+        if decision is not None and counted is not None:
+            decision = structs.replace(decision, counted=counted)
+        return wire.decision_headers(self.trace_id, self.request_id, decision)
+
+    def report(self) -> bytes | None:
+        """JSON for the client who asked how its request was decided."""
+        if self.request is None or not self.request.context.explain:
+            return None
+        return msgspec.json.encode(report(record(self.decision, self._facts())))
+
+    def end(self) -> None:
+        """Tells: at once, or as soon as the count is known. Idempotent."""
+        if self._told:
+            return
+        self._told = True
+        self.mark("total")
+        if self.counting is None or self.counting.done():
+            self._tell()
+        else:
+            self.counting.add_done_callback(lambda _: self._tell())
+
+    def _counted(self) -> Count | None:
+        task = self.counting
+        if task is None or not task.done() or task.cancelled() or task.exception() is not None:
+            return None
+        return task.result()
+
+    def _facts(self) -> Facts:
+        said, principal = self.said, self.principal
+        notes = set(self.notes)
+        if self.counting is not None and self.counting.done() and self._counted() is None:
+            notes.add("not_counted")
+        return Facts(
+            trace_id=self.trace_id,
+            time=self._time,
+            request_id=self.request_id,
+            client_request_id=self._client_request_id,
+            conversation_id=self.request.context.conversation_id if self.request else None,
+            subject=principal.subject if principal else None,
+            tenant=principal.tenant if principal else None,
+            upstream=self.model.upstream if self.model else None,
+            upstream_model=self.model.upstream_model if self.model else None,
+            stream=self.request.stream if self.request else False,
+            status=self.status,
+            error=self.error,
+            finish_reason=said.finish_reason if said else None,
+            counted=self._counted(),
+            billed=_billed(said.usage) if said else None,
+            cited=self._cited(said) if said else None,
+            timings_ms=dict(self._timings),
+            disconnected=self.disconnected,
+            notes=tuple(sorted(notes)),
+        )
+
+    def _cited(self, said: Said) -> Cited | None:
+        admitted = [fate.label for fate in self.decision.documents if fate.label] if self.decision else []
+        if not admitted:
+            return None
+        verified = _once(one.label for one in said.citations if one.status == "verified")
+        uncited = tuple(label for label in admitted if label not in verified)
+        return Cited(verified, _once(said.invented), uncited)
+
+    def _tell(self) -> None:
+        told = record(self.decision, self._facts())
+        metrics, timings = self._metrics, self._timings
+        if not self._sink.write(told):
+            metrics.traces_lost.inc()
+        metrics.tell(told)
+        log.info(
+            "request",
+            trace_id=self.trace_id,
+            request_id=self.request_id,
+            model=self.model.name if self.model else None,
+            query_class=told["query_class"],
+            mode=told["mode"],
+            status=self.status,
+            code=self.error["code"] if self.error else None,
+            disconnected=self.disconnected,
+            documents=len(told["documents"]),
+            admitted=len(told.get("accepted_chunk_ids", ())),
+            evidence_tokens=told.get("evidence_tokens"),
+            counted=told["counted"]["tokens"] if told["counted"] else None,
+            billed=told["billed"]["prompt_tokens"] if told["billed"] else None,
+            overhead_ms=timings.get("overhead"),
+            total_ms=timings.get("total"),
+            notes=told["notes"],
+        )
+
+
+def _billed(usage: Mapping[str, Any] | None) -> Billed | None:
+    """The upstream's usage; None where it says nothing that can be used."""
+    if usage is None or not isinstance(prompt := usage.get("prompt_tokens"), int):
+        return None
+    return Billed(
+        prompt_tokens=prompt,
+        completion_tokens=_tokens(usage, "completion_tokens"),
+        cached_tokens=_tokens(usage.get("prompt_tokens_details"), "cached_tokens"),
+        reasoning_tokens=_tokens(usage.get("completion_tokens_details"), "reasoning_tokens"),
+    )
+
+
+def _tokens(usage: Any, name: str) -> int:
+    found = usage.get(name) if isinstance(usage, Mapping) else None
+    return found if isinstance(found, int) else 0
+
+
+def _once(labels: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(labels))
