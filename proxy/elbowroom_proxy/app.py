@@ -1,0 +1,160 @@
+"""The composition root: settings become a running service. The only file that knows concrete adapters.
+
+Knows: what is built from what, what must be there before the first request, and in which order all of it ends.
+Does not know: what any part does with a request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+from starlette.routing import Route
+
+from elbowroom.clean.known import Known
+from elbowroom_proxy import settings as configured
+from elbowroom_proxy import upstreams
+from elbowroom_proxy.answering import Till
+from elbowroom_proxy.flow import Flow
+from elbowroom_proxy.metrics import Metrics
+from elbowroom_proxy.ports import CountCache, TraceSink, Upstream
+from elbowroom_proxy.principal import open_principal
+from elbowroom_proxy.routes import errors, health, metrics, models
+from elbowroom_proxy.routes.chat import Chat
+from elbowroom_proxy.settings import Endpoint, Keys, Settings
+from elbowroom_proxy.sinks.jsonl import JsonlSink
+from elbowroom_proxy.stores.memory import MemoryCounts
+from elbowroom_proxy.stores.redis import RedisCounts
+from elbowroom_proxy.tokens import Tokens
+from elbowroom_proxy.vocabularies import Vocabularies
+
+CHAT_PATHS = ("/v1/chat/completions", "/chat/completions")
+KNOWN_BYTES = 64 << 20  # of document texts whose analysis is kept
+KEEP_ALIVE = 75  # seconds; longer than clients keep a connection, so that none finds it just closed
+
+
+class Service:
+    """Everything that one process runs. Nothing is opened before it is used; `close` ends it all."""
+
+    def __init__(self, settings: Settings, keys: Keys) -> None:
+        general = settings.general
+        self.vocabularies = Vocabularies()
+        self.faults: tuple[str, ...] = ("the vocabularies are not checked yet",)
+        self.cache: CountCache = RedisCounts(general.redis_url) if general.redis_url else MemoryCounts()
+        self.tokens = Tokens(self.vocabularies, secret=keys.counts, cache=self.cache)
+        self.sink: TraceSink = JsonlSink(Path(general.traces))
+        self.metrics = Metrics()
+        self.metrics.watch(self.tokens)
+        self.upstreams = _upstreams(settings, self.tokens)
+        self.flow = Flow(
+            catalog=settings.catalog,
+            policy=settings.policy,
+            identify=open_principal,
+            counters=settings.counters,
+            upstreams=self.upstreams,
+            count=self.tokens.count,
+            known=Known(KNOWN_BYTES),
+            nonce_key=keys.nonce,
+            hash_key=keys.hash,
+            sink=self.sink,
+            metrics=self.metrics,
+            ping_interval=general.ping_interval,
+        )
+
+    async def start(self) -> None:
+        """Ready when it returns; not ready, and saying why, where a vocabulary is missing."""
+        self.faults = await asyncio.to_thread(self.vocabularies.verify)
+        # What is there now stays: the collector need not look at it again with every request.
+        gc.collect()
+        gc.freeze()
+
+    async def close(self) -> None:
+        """All requests have ended by now; what they left is finished, then written."""
+        await self.flow.drained()
+        for upstream in set(self.upstreams.values()):
+            await upstream.close()
+        await self.tokens.close()
+        await self.cache.close()
+        await self.sink.close()
+
+
+def create_app(settings: Settings, keys: Keys) -> FastAPI:
+    """The ASGI application; one process runs one."""
+    service = Service(settings, keys)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.close()
+
+    app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app.state.service = service
+    errors.install(app)
+    chat = Chat(service.flow, settings.general.max_body_bytes)
+    app.router.routes.extend(Route(path, chat, methods=["POST"], include_in_schema=False) for path in CHAT_PATHS)
+    app.include_router(models.routes(settings.catalog))
+    app.include_router(health.routes(lambda: service.faults, service.cache.healthy))
+    app.include_router(metrics.routes(service.metrics))
+    return app
+
+
+def server(settings: Settings, host: str, port: int) -> uvicorn.Server:
+    """A server that is not started yet. SIGTERM: no new connections, streams end or are told so at the deadline."""
+    app = create_app(settings, configured.keys(settings.general))
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            host=host,
+            port=port,
+            http="httptools",
+            ws="none",
+            lifespan="on",
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE,
+            timeout_graceful_shutdown=max(1, round(settings.general.drain_timeout)),
+        )
+    )
+
+
+def serve(settings: Settings, host: str, port: int) -> None:
+    """Serves until it is told to stop: one process, since counts in memory are one process's."""
+    log_to_stderr()
+    server(settings, host, port).run()
+
+
+def log_to_stderr() -> None:
+    """One JSON line an event, on standard error."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def _upstreams(settings: Settings, tokens: Tokens) -> Mapping[str, Upstream]:
+    """One adapter an endpoint, however many models it has."""
+    counters = {model.upstream_model: settings.counters[model.name] for model in settings.catalog.models}
+    till = Till(counters, tokens.count)
+    built: dict[Endpoint, Upstream] = {}
+    for endpoint in settings.endpoints.values():
+        if endpoint not in built:
+            built[endpoint] = upstreams.load(endpoint.upstream)(endpoint, till)
+    return {name: built[endpoint] for name, endpoint in settings.endpoints.items()}
