@@ -40,7 +40,7 @@ def classify(question: str, has_history: bool, policy: Policy, asked: str | None
     for query_class in sorted(policy.classes, key=lambda one: one.priority):
         if principal.classes is None or query_class.name in principal.classes:
             cue = _first_match(query_class.cues, head)
-            if cue is not None:
+            if cue is not None and _first_match(query_class.not_cues, head) is None:
                 return Classified(query_class.name, "cue", cue, follow_up)
     return Classified(policy.default_class, "default", follow_up=follow_up)
 
@@ -49,13 +49,13 @@ def _follows_up(question: str, policy: Policy) -> bool:
     follow_up = policy.follow_up
     if _first_match(follow_up.not_cues, question) is not None:
         return False
-    return word_count(question) <= follow_up.max_words or _first_match(follow_up.cues, question) is not None
+    return _is_very_short(question, policy) or _first_match(follow_up.cues, question) is not None
 
 
-def word_count(text: str) -> int:
-    """Words, where two CJK characters (rounded up) are one."""
-    characters = len(_CJK.findall(text))
-    return len(_WORD.findall(_CJK.sub(" ", text))) + (characters + 1) // 2
+def _is_very_short(question: str, policy: Policy) -> bool:
+    characters = len(_CJK.findall(question))
+    words = len(_WORD.findall(_CJK.sub(" ", question)))
+    return characters <= policy.follow_up.max_characters and words <= policy.follow_up.max_words
 
 
 def _first_match(cues: Mapping[str, Iterable[str]], text: str) -> str | None:

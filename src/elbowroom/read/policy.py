@@ -76,6 +76,7 @@ class QueryClass(Config, frozen=True):
     priority: int = 100  # classes are tried in this order, lowest first
     answer_reserve: PositiveTokens = 700  # tokens
     cues: dict[str, tuple[str, ...]] = field(default_factory=dict)  # language -> regular expressions, any one suffices
+    not_cues: dict[str, tuple[str, ...]] = field(default_factory=dict)  # these speak against it, whatever else matches
     evidence: EvidenceOverride = EvidenceOverride()
     recency: bool = False  # newer evidence weighs more
 
@@ -83,7 +84,8 @@ class QueryClass(Config, frozen=True):
 class FollowUp(Config, frozen=True):
     """When a question leans on what was said before: there is history, and a cue matches or it is very short."""
 
-    max_words: Annotated[int, Meta(ge=0)] = 2  # this many or fewer are very short; two CJK characters are one word
+    max_words: Annotated[int, Meta(ge=0)] = 4  # this many or fewer are very short ...
+    max_characters: Annotated[int, Meta(ge=0)] = 4  # ... and this many CJK characters or fewer
     cues: dict[str, tuple[str, ...]] = field(default_factory=dict)  # language -> regular expressions
     not_cues: dict[str, tuple[str, ...]] = field(default_factory=dict)  # these speak against it, whatever else matches
 

@@ -17,7 +17,7 @@ from elbowroom.read.classify import compiled
 from elbowroom.read.policy import Policy, QueryClass
 
 # `(a+)+` and its like: whether a text matches can take longer than anybody waits.
-_NESTED_REPEAT = re.compile(r"\((?:[^()\\]|\\.)*(?<!\\)[*+}](?:[^()\\]|\\.)*\)(?:[*+]|\{\d+,)")
+_NESTED_REPEAT = re.compile(r"\((?:[^()\\]|\\.)*(?<!\\)[*+}](?:[^()\\]|\\.)*\)(?:[*+]|\{\d+,\})")
 
 
 def read_policy(
@@ -86,6 +86,7 @@ def _check_class(marked: yaml.Marked[QueryClass], policy: Policy) -> None:
     if least > (one.evidence.max_passage_tokens or policy.evidence.max_passage_tokens):
         raise marked.fault("evidence", "min_excerpt_tokens must not be more than max_passage_tokens")
     _check_cues(marked, "cues", one.cues)
+    _check_cues(marked, "not_cues", one.not_cues)
 
 
 def _check_cues(
