@@ -23,7 +23,7 @@ def read(data: bytes, decoder: msgspec.json.Decoder[T]) -> T | None:
     """Decodes; None where it is no JSON of the decoder's type. Lone surrogates, which msgspec refuses, are kept."""
     try:
         return decoder.decode(data)
-    except (msgspec.DecodeError, ValueError):
+    except (msgspec.DecodeError, ValueError, RecursionError):
         pass
     try:
         return msgspec.convert(json.loads(data), decoder.type)

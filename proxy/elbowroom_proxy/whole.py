@@ -51,14 +51,9 @@ class Whole(Struct, frozen=True):
         """Why the answer ended; of several, the first."""
         return self.finish_reasons[0] if self.finish_reasons else None
 
-    @property
-    def finish_reason(self) -> str | None:
-        """Why the answer ended; of several, the first."""
-        return self.finish_reasons[0] if self.finish_reasons else None
-
 
 def whole(
-    body: bytes, report: bytes | None, verifier: Callable[[], Verifier] | None, sources: tuple[Source, ...]
+    body: bytes, *, report: bytes | None, verifier: Callable[[], Verifier] | None, sources: tuple[Source, ...]
 ) -> Whole:
     """Reads a chat completion, and splices in what is to be added.
 
