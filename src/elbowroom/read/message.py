@@ -1,4 +1,4 @@
-"""JSON objects taken apart and put together by their members' bytes, and one message with another text in it.
+"""JSON put together again from its members' bytes, and one message with another text in it.
 
 Knows: where a chat message keeps its text (a string, or text parts), and that what is not edited moves as bytes.
 Does not know: why anything was changed.
@@ -12,11 +12,8 @@ from typing import Any
 
 import msgspec
 
+from elbowroom.read.rawjson import members
 from elbowroom.records import Message
-
-_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_VALUE = json.JSONDecoder()
-_SPACE = " \t\n\r"
 
 
 def encode(value: Any) -> bytes:
@@ -25,14 +22,6 @@ def encode(value: Any) -> bytes:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
-
-
-def members(raw: bytes) -> dict[str, bytes]:
-    """The members of a JSON object known to be one, in their order, each value byte for byte."""
-    try:
-        return {name: bytes(value) for name, value in _MEMBERS.decode(raw).items()}
-    except msgspec.DecodeError:  # it refuses lone surrogates even as escapes
-        return _members_with_surrogates(raw.decode().strip(_SPACE))
 
 
 def join_members(values: Mapping[str, bytes]) -> bytes:
@@ -50,23 +39,3 @@ def with_text(message: Message, text: str) -> Message:
         content = text
     raw = join_members({**members(message.raw), "content": encode(content)})
     return Message(raw, {**message.value, "content": content})
-
-
-def _members_with_surrogates(text: str) -> dict[str, bytes]:
-    found = {}
-    at = _after_space(text, 1)
-    while text[at] != "}":
-        name, at = _VALUE.raw_decode(text, at)
-        start = _after_space(text, _after_space(text, at) + 1)
-        _, at = _VALUE.raw_decode(text, start)
-        found[name] = text[start:at].encode()
-        at = _after_space(text, at)
-        if text[at] == ",":
-            at = _after_space(text, at + 1)
-    return found
-
-
-def _after_space(text: str, at: int) -> int:
-    while text[at] in _SPACE:
-        at += 1
-    return at

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from elbowroom.read.message import encode, join_members, members
+from elbowroom.read.message import encode, join_members
+from elbowroom.read.rawjson import members
 from elbowroom.records import Edit, Message, Model, Request
 
-# Families that refuse `max_tokens`. Everybody else's compatible server knows it; some ignore the newer name in silence,
-# and a cap that is ignored is none.
-_COMPLETION_FAMILIES = ("o1", "o3", "o4", "o-", "gpt-5", "gpt-6")
+# Who refuses `max_tokens`, by family or name. Everybody else's compatible server knows it; some ignore the newer member
+# in silence, and a cap that is ignored is none.
+_REASONING = ("o1", "o3", "o4", "gpt-5", "gpt-6")
 _TAGS = ("documents", "context")
 _MAXIMA = ("max_tokens", "max_completion_tokens")
 
@@ -118,6 +119,7 @@ def _limit_output(
         return [Edit.OUTPUT_CLAMPED] if above else []
     if output_cap is None:
         return []
-    name = "max_completion_tokens" if model.family.startswith(_COMPLETION_FAMILIES) else "max_tokens"
+    reasons = model.family.startswith(_REASONING) or model.upstream_model.rpartition("/")[2].startswith(_REASONING)
+    name = "max_completion_tokens" if reasons else "max_tokens"
     fields[name] = encode(output_cap)
     return [Edit.OUTPUT_CAPPED]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elbowroom.read.message import encode, join_members, members, with_text
+from elbowroom.read.message import encode, join_members, with_text
+from elbowroom.read.rawjson import members
 from elbowroom.records import Message
 
 TEXTS = st.text(max_size=5)
@@ -25,7 +26,7 @@ def message(value: dict[str, Any]) -> Message:
 
 
 @given(value=st.dictionaries(TEXTS, VALUES, max_size=3), indent=st.sampled_from([None, 1]))
-def test_members_are_the_bytes_that_came(value: dict[str, Any], indent: int | None):
+def test_an_object_is_put_together_from_the_bytes_that_came(value: dict[str, Any], indent: int | None):
     raw = json.dumps(value, indent=indent)
     found = members(f" {raw}\n".encode())
     assert {name: json.loads(member) for name, member in found.items()} == value

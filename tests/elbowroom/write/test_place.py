@@ -171,13 +171,18 @@ def test_the_clients_own_maximum_is_lowered_in_its_own_member(name: str):
 
 
 @pytest.mark.parametrize(
-    ("family", "name"),
-    [("gpt-4o", "max_tokens"), ("llama", "max_tokens"), ("gpt-5", "max_completion_tokens"),
-     ("o-series", "max_completion_tokens")],
-)  # fmt: skip
-def test_a_cap_goes_into_the_member_that_the_family_obeys(family: str, name: str):
-    body, edits = put(request(USER, max_tokens="null"), model=model(family=family), output_cap=500)
-    assert edits == (Edit.OUTPUT_CAPPED,)
+    ("family", "upstream_model", "name"),
+    [
+        ("gpt-4o", "small", "max_tokens"),
+        ("unknown", "org/llama", "max_tokens"),
+        ("gpt-5-mini", "small", "max_completion_tokens"),
+        ("o3", "small", "max_completion_tokens"),
+        ("unknown", "openai/gpt-6", "max_completion_tokens"),
+    ],
+)
+def test_a_cap_goes_into_the_member_that_the_model_obeys(family: str, upstream_model: str, name: str):
+    body, edits = put(request(USER, max_tokens="null"), model=model(upstream_model, family), output_cap=500)
+    assert Edit.OUTPUT_CAPPED in edits
     assert json.loads(body)[name] == 500
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +19,6 @@ def test_a_title_can_be_read_back_and_ends_nothing(title: str):
     line = open_line("S1", "0417", title, "", "")
     inside = line.removeprefix('<S1-0417 title="').removesuffix('">\n')
     assert not set('<>"') & set(inside)
-    assert html.unescape(inside.replace("&", "&amp;")) == inside
     for character, escape in (("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("&", "&amp;")):
         inside = inside.replace(escape, character)
     assert inside == title
