@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 
 from tests.servers import RedisServer, in_ci
 
+pytest_plugins = ["tests.upstream", "tests.proxy"]  # their fixtures: running_proxy, fake_upstream
+
 ROOT = Path(__file__).parents[1]
 
 # Two shared cores make any deadline a matter of luck; in CI the same commit must meet the same examples.

@@ -10,15 +10,15 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
-import uvicorn
 
-from elbowroom_proxy import app, settings
-from elbowroom_proxy.app import Service
 from tests.servers import free_port
 from tests.upstream import WAIT, FakeUpstream
+
+if TYPE_CHECKING:
+    from elbowroom_proxy.app import Service
 
 SECRET = "a secret of the tests, no more"
 
@@ -54,6 +54,9 @@ class RunningProxy:
 
     def __init__(self, text: str, folder: Path) -> None:
         """`text` is elbowroom.yaml; `folder` takes it, and the traces where `text` says nothing else."""
+        # Here, so that a test of the engine need not load the service.
+        from elbowroom_proxy import app, settings
+
         value = json.loads(text)
         value.setdefault("general_settings", {}).setdefault("traces", str(folder / "traces"))
         file = folder / "elbowroom.yaml"
@@ -61,7 +64,7 @@ class RunningProxy:
         self.settings = settings.load(file, environ={})
         self.traces_folder = Path(self.settings.general.traces)
         self.port = free_port()
-        self._server: uvicorn.Server = app.server(self.settings, "127.0.0.1", self.port)
+        self._server = app.server(self.settings, "127.0.0.1", self.port)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
 
     @property
@@ -120,7 +123,7 @@ Run = Callable[..., RunningProxy]
 
 @pytest.fixture
 def running_proxy(tmp_path: Path) -> Iterator[Run]:
-    """Starts proxies for a test, by elbowroom.yaml's text, and stops them after it: `running_proxy(config(upstream))`."""
+    """Starts proxies for a test, by elbowroom.yaml's text, and stops them after it."""
     running: list[RunningProxy] = []
 
     def run(text: str) -> RunningProxy:

@@ -193,7 +193,8 @@ class _Connection(asyncio.Protocol):
         self._reset()
 
     def _reset(self) -> None:
-        self.path, self.headers, self.body = "", {}, b""
+        self.path, self.body = "", b""
+        self.headers: dict[str, str] = {}
         self.parser = httptools.HttpRequestParser(self)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
