@@ -1,0 +1,112 @@
+"""The record of one request: what the engine decided and what the service saw happen, as one versioned value.
+
+Knows: the record's shape and version, the names a reviewer searches by, and what a client may be shown of it.
+Does not know: where records are kept, or any text of a document, message or answer: none is in here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from elbowroom.records import Count, Decision, Drop
+
+VERSION = 1
+
+
+class Billed(Struct, frozen=True):
+    """The upstream's usage, in tokens, as the provider names it."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+class Cited(Struct, frozen=True):
+    """Labels in the answer: admitted ones (`verified`) and ones that no passage carries (`invented`), each once."""
+
+    verified: tuple[str, ...] = ()
+    invented: tuple[str, ...] = ()
+    uncited: tuple[str, ...] = ()  # admitted, and not cited
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """What the service knows and the engine does not. Times in ms, measured by the service."""
+
+    trace_id: str
+    time: str  # RFC 3339, UTC
+    request_id: str | None = None
+    client_request_id: str | None = None
+    conversation_id: str | None = None
+    subject: str | None = None
+    tenant: str | None = None
+    upstream: str | None = None
+    upstream_model: str | None = None
+    stream: bool = False
+    status: int | None = None
+    error: dict[str, str | None] | None = None
+    finish_reason: str | None = None
+    counted: Count | None = None  # of a request that was forwarded first
+    billed: Billed | None = None
+    cited: Cited | None = None
+    timings_ms: dict[str, float] = {}
+    disconnected: bool = False
+    notes: tuple[str, ...] = ()  # degradations that only the service can see
+
+
+def record(outcome: Decision | None, facts: Facts) -> dict[str, Any]:
+    """The trace record: JSON-ready values only. `outcome` is None where the body could not even be read."""
+    story = {"version": VERSION, **msgspec.to_builtins(facts), **_decided(outcome)}
+    counted = outcome.counted if outcome is not None and outcome.counted is not None else facts.counted
+    story["counted"] = msgspec.to_builtins(counted)
+    story["count_error"] = (
+        None if counted is None or facts.billed is None else facts.billed.prompt_tokens - counted.tokens
+    )
+    story["notes"] = [*(outcome.notes if outcome is not None else ()), *facts.notes]
+    return story
+
+
+def _decided(decision: Decision | None) -> dict[str, Any]:
+    if decision is None:
+        return {"mode": None, "model": None, "query_class": None, "window": None, "documents": [], "dropped": {}}
+    accepted = [fate for fate in decision.documents if fate.decision == "admitted"]
+    dropped = Counter(fate.reason.value for fate in decision.documents if fate.reason is not None)
+    window = decision.window
+    return {
+        "mode": decision.mode.value,
+        "model": decision.model,
+        "policy": {"id": decision.policy_id, "version": decision.policy_version, "digest": decision.policy_digest},
+        "query_class": decision.query_class.name,
+        "classified": msgspec.to_builtins(decision.query_class),
+        "window": msgspec.to_builtins(window),
+        "evidence_budget": window.evidence_budget if window is not None else None,
+        "answer_reserve": window.answer_reserve if window is not None else None,
+        "candidate_count": len(decision.documents),
+        "reranked_count": decision.reranked_count,
+        "accepted_chunk_ids": [fate.id for fate in sorted(accepted, key=_shown)],
+        "evidence_tokens": decision.evidence_tokens,
+        "dropped": dict(dropped),
+        "documents": msgspec.to_builtins(decision.documents),
+        "tool_results": msgspec.to_builtins(decision.tool_results),
+        "history_dropped": list(decision.history_dropped),
+        "examples_dropped": list(decision.examples_dropped),
+        "edits": [edit.value for edit in decision.edits],
+        "answers": [list(answer) for answer in decision.answers],
+    }
+
+
+def _shown(fate: Any) -> int:
+    return int(fate.label[1:])
+
+
+def report(story: dict[str, Any]) -> dict[str, Any]:
+    """What the client may see of its own record: nothing of passages that were denied, no recorded answers."""
+    documents = [one for one in story["documents"] if one["reason"] != Drop.NOT_PERMITTED]
+    dropped = {reason: n for reason, n in story["dropped"].items() if reason != Drop.NOT_PERMITTED}
+    hidden = ("answers", "subject", "tenant")
+    shown = {name: value for name, value in story.items() if name not in hidden}
+    return {**shown, "documents": documents, "dropped": dropped}
