@@ -11,7 +11,7 @@ from typing import ClassVar
 
 
 class ElbowroomError(Exception):
-    """A request that cannot be answered. `param` names the field at fault (never its value), `None` if there is none."""
+    """A request that cannot be answered. `param` names the field at fault, never its value; None if there is none."""
 
     code: ClassVar[str] = "invalid_request"
     status_hint: ClassVar[int] = 400

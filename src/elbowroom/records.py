@@ -1,14 +1,14 @@
 """Every record of the story, frozen, and the words it is told in.
 
-Knows: what a request, a document, a count, a decision and a packed prompt consist of, and nothing of how they come about.
-Does not know: JSON, HTTP, files, clocks. Times are strings or milliseconds that somebody else measured.
+Knows: what a request, a document, a count, a decision and a packed prompt consist of.
+Does not know: how any of them comes about; JSON, HTTP, files, clocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -211,6 +211,8 @@ class NeedCounts(Struct, frozen=True, tag="counts"):
 
 Need = NeedCounts
 Answer = tuple[int, ...]
+T = TypeVar("T")
+Steps = Generator[Need, Answer, T]  # a piece of the walk: asks Needs, takes their Answers, ends in a T
 
 
 # --- what was decided -------------------------------------------------------------------------------------------------
@@ -298,6 +300,7 @@ class Decision(Struct, frozen=True):
     counted: Count | None  # None: forwarded first, counted afterwards
     documents: tuple[Fate, ...]
     evidence_tokens: int
+    reranked_count: int  # candidates that came with a rerank score
     tool_results: tuple[ToolResult, ...]
     history_dropped: tuple[int, ...]  # indexes of evicted messages
     examples_dropped: tuple[int, ...]

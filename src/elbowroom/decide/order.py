@@ -11,8 +11,10 @@ from typing import Literal
 
 from elbowroom.decide.passage import Admitted
 
+Order = Literal["best_first", "edges", "document"]
 
-def arrange(admitted: Sequence[Admitted], order: Literal["best_first", "edges", "document"]) -> tuple[Admitted, ...]:
+
+def arrange(admitted: Sequence[Admitted], order: Order) -> tuple[Admitted, ...]:
     """The passages, given best first, in the order asked for.
 
     `best_first`: as given. `edges`: the best first, the second best last, and so on inwards, so that the weakest stands

@@ -1,0 +1,106 @@
+"""The window: the answer's room first, then what must stay, then history, and what is left for evidence.
+
+Knows: the equation, and in which order things yield when they do not fit: evidence, history, the answer, examples.
+Does not know: texts, messages or counters; only what each part costs, in tokens.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from elbowroom.decide.conversation import Costs
+from elbowroom.decide.history import evict
+from elbowroom.decide.window import overflow_message
+from elbowroom.errors import ContextLengthExceeded
+from elbowroom.read.policy import Policy
+from elbowroom.records import Basis, Count, Mode, Model, Window
+
+
+class Reserve(Struct, frozen=True):
+    """Room for the answer, in tokens, all choices together."""
+
+    tokens: int
+    client_max: int | None  # one choice's maximum as the client named it
+    n: int = 1
+
+
+class Fit(Struct, frozen=True):
+    """What yields so that the rest fits, and the window that comes of it."""
+
+    window: Window
+    count: Count  # the prompt without evidence, after eviction
+    turns_dropped: int = 0  # oldest first
+    examples_dropped: int = 0  # last first
+    clamped_max: int | None = None  # a lower maximum for one choice, where the client's did not fit
+
+
+def fit(
+    costs: Costs,
+    reserve: Reserve,
+    policy: Policy,
+    model: Model,
+    *,
+    ceiling: int,
+    wanted: int,
+    follow_up: bool,
+) -> Fit:
+    """Makes room. `wanted` is what all evidence would cost, note included (0: nothing is tagged).
+
+    Raises `ContextLengthExceeded` with the numbers where what may not be cut, and the smallest answer, are longer than
+    the model's window. A `bounded` total is an upper bound, so it narrows evidence and never evicts or refuses;
+    and where nothing is enforced, nothing but evidence yields.
+    """
+    enforce = policy.mode is Mode.ENFORCE
+    limit = min(policy.input_limit, model.context_window) if enforce else model.context_window
+    margin = policy.safety_margin + costs.total.margin
+    history = sum(costs.turns)
+    fixed = costs.total.tokens - history
+
+    room = history
+    if enforce and wanted:
+        evidence = min(ceiling, wanted)
+        if limit - costs.total.tokens - reserve.tokens - margin < evidence:
+            cap = min(policy.history.max_tokens, int(policy.history.share * max(0, limit - fixed - reserve.tokens)))
+            beside_evidence = limit - fixed - reserve.tokens - margin - evidence
+            room = cap if follow_up else min(cap, beside_evidence)
+
+    refusable = enforce and costs.total.basis is not Basis.BOUNDED
+    if refusable:
+        room = min(room, model.context_window - fixed - reserve.tokens)
+    turns_dropped = evict(costs.turns, max(0, room))
+    kept = fixed + sum(costs.turns[turns_dropped:])
+
+    tokens = reserve.tokens
+    examples_dropped = 0
+    if refusable and kept + tokens > model.context_window:
+        smallest = min(tokens, policy.answer.min_output_tokens * reserve.n)
+        while kept + smallest > model.context_window and examples_dropped < len(costs.examples):
+            examples_dropped += 1
+            kept -= costs.examples[-examples_dropped]
+        if kept + smallest > model.context_window:
+            raise ContextLengthExceeded(
+                overflow_message(window=model.context_window, prompt=kept, reserve=smallest), param="messages"
+            )
+        tokens = min(tokens, model.context_window - kept)
+    clamped = None if reserve.client_max is None or tokens == reserve.tokens else tokens // reserve.n
+    dropped = sum(costs.examples[len(costs.examples) - examples_dropped :])
+    window = Window(
+        context_window=model.context_window,
+        input_limit=limit,
+        instructions=costs.instructions,
+        tools=costs.tools,
+        examples=sum(costs.examples) - dropped,
+        conversation=sum(costs.turns[turns_dropped:]) + costs.tail,
+        question=costs.question,
+        framing=costs.framing,
+        answer_reserve=tokens,
+        safety_margin=margin,
+        evidence_ceiling=ceiling,
+        evidence_budget=max(0, min(ceiling, limit - kept - tokens - margin)),
+    )
+    return Fit(window, Count(kept, costs.total.basis, costs.total.margin), turns_dropped, examples_dropped, clamped)
+
+
+def overflows(costs: Costs, reserve: Reserve, model: Model) -> bool:
+    """Whether prompt and answer together are surely longer than the model's window."""
+    return costs.total.basis is not Basis.BOUNDED and costs.total.tokens + reserve.tokens > model.context_window

@@ -1,0 +1,55 @@
+"""Documents become passages: cleaned, ranked, and priced.
+
+Knows: that what depends on a text alone is known once, and what a passage costs with its tag lines.
+Does not know: which passages will be admitted, or how tag lines are written (the caller passes that in).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from elbowroom.clean.known import Known
+from elbowroom.clean.text import Text, clean_line
+from elbowroom.count.counter import Tally
+from elbowroom.decide.passage import Passage
+from elbowroom.decide.rank import relevances
+from elbowroom.records import Document, Steps
+
+Pieces = Callable[
+    [Document, str, str], tuple[str, ...]
+]  # document, title, body -> what is sent of it, cut where counts add
+
+
+def texts_of(documents: Sequence[Document], known: Known) -> list[Text]:
+    """The cleaned text of each document; a document without text has an empty one."""
+    return [known.text(document.text or "") for document in documents]
+
+
+def prepare(
+    documents: Sequence[Document], texts: Sequence[Text], pieces: Pieces, tally: Tally
+) -> Steps[tuple[Passage, ...]]:
+    """One passage a document, in the client's order, each with its tokens."""
+    titles = [clean_line(document.title or "") for document in documents]
+    bodies = [body_text(text) for text in texts]
+    sent = [pieces(*one) for one in zip(documents, titles, (text.clean for text in texts), strict=True)]
+    yield from tally.measure(bodies)
+    yield from tally.measure((piece for parts in sent for piece in parts), recurring=False)
+    return tuple(
+        Passage(
+            document=document,
+            text=text,
+            title=title,
+            relevance=relevance,
+            rank=rank,
+            tag_tokens=sum(tally.tokens[piece] for piece in parts) - tally.tokens[body],
+            body_tokens=tally.tokens[body],
+        )
+        for document, text, title, body, parts, (relevance, rank) in zip(
+            documents, texts, titles, bodies, sent, relevances(documents), strict=True
+        )
+    )
+
+
+def body_text(text: Text) -> str:
+    """What is counted of a whole text: itself and the newline that ends it."""
+    return text.clean + "\n"

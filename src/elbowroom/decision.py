@@ -1,0 +1,307 @@
+"""The walk: from a request as read to the bytes that leave, asking for what the engine cannot know.
+
+Knows: the order of the steps, and that each answer is recorded, so that the same walk can be driven again.
+Does not know: where answers come from (caches, threads, a recording), clocks, or HTTP.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct, structs
+
+from elbowroom.clean.known import Known
+from elbowroom.clean.text import Text
+from elbowroom.count.counter import Counter, Tally
+from elbowroom.decide.conversation import Costs, body, cap_tool_results, measure
+from elbowroom.decide.evidence import Choice, choose, recipe_for
+from elbowroom.decide.fates import fates, source_of
+from elbowroom.decide.fit import Fit, Reserve, fit, overflows
+from elbowroom.decide.order import Order, arrange
+from elbowroom.decide.passage import Dropped
+from elbowroom.decide.prepare import body_text, prepare, texts_of
+from elbowroom.errors import CountUnavailable, ElbowroomError
+from elbowroom.read.classify import classify
+from elbowroom.read.contract import ReservePlan, reserve
+from elbowroom.read.policy import Policy
+from elbowroom.read.split import split
+from elbowroom.records import (
+    Answer,
+    Classified,
+    Count,
+    Decision,
+    Drop,
+    Edit,
+    Fate,
+    Message,
+    Mode,
+    Model,
+    Packed,
+    Principal,
+    Refused,
+    Request,
+    Source,
+    Split,
+    Steps,
+    ToolResult,
+)
+from elbowroom.write.envelope import note_text, pieces_of, render, scope_text, starts_apart
+from elbowroom.write.place import place, with_evidence
+
+_HAN = re.compile("[\u4e00-\u9fff]")
+
+
+class Setting(Struct, frozen=True):
+    """What holds for one request beside the request itself."""
+
+    principal: Principal
+    policy: Policy
+    model: Model
+    counter: Counter
+    nonce_key: bytes
+    hash_key: bytes
+    known: Known
+
+
+def decide(request: Request, setting: Setting) -> Steps[Packed | Refused]:
+    """Asks Needs and returns `Packed` or `Refused`. The same request, setting and answers give the same bytes."""
+    walk = _Walk(request, setting)
+    answers: list[Answer] = []
+    steps = walk.run()
+    try:
+        need = next(steps)
+        while True:
+            try:
+                answer = yield need
+            except ElbowroomError as error:  # the question cannot be answered; the step that asked may know better
+                need = steps.throw(error)
+            else:
+                answers.append(answer)
+                need = steps.send(answer)
+    except StopIteration as stop:
+        packed: Packed = stop.value
+        return structs.replace(packed, decision=structs.replace(packed.decision, answers=tuple(answers)))
+    except ElbowroomError as error:
+        decision = structs.replace(walk.decision(counted=None), answers=tuple(answers))
+        return Refused(error.code, error.message, error.param, error.status_hint, decision)
+
+
+def recount(request: Request, setting: Setting) -> Steps[Count]:
+    """The count of a request that was forwarded first: the same numbers, after the fact."""
+    tally = Tally(setting.counter.vocabulary)
+    plan = setting.counter.plan(body(request, request.messages))
+    yield from tally.measure(plan.texts)
+    return tally.count(plan)
+
+
+class _Walk:
+    """One request on its way. What a step finds out stays here, so that a refusal can tell how far it got."""
+
+    def __init__(self, request: Request, setting: Setting) -> None:
+        self.request = request
+        self.setting = setting
+        self.policy = setting.policy
+        self.enforce = setting.policy.mode is Mode.ENFORCE
+        self.tally = Tally(setting.counter.vocabulary)
+        self.query_class = Classified(setting.policy.default_class, "default")
+        self.messages = request.messages
+        self.tool_results: tuple[ToolResult, ...] = ()
+        self.fitted: Fit | None = None
+        self.gone: frozenset[int] = frozenset()  # indexes of evicted messages
+        self.examples_gone: tuple[int, ...] = ()
+        self.fates: tuple[Fate, ...] = ()
+        self.evidence_tokens = 0
+        self.edits: tuple[Edit, ...] = ()
+        self.notes: list[str] = []
+
+    def run(self) -> Steps[Packed]:
+        """The walk itself."""
+        request, policy, model = self.request, self.policy, self.setting.model
+        parts = split(request)
+        question = self._text(parts.question)
+        asked = request.context.query_class
+        self.query_class = classify(question, bool(parts.turns), policy, asked, self.setting.principal)
+        query_class = policy.query_class(self.query_class.name)
+        recipe = recipe_for(policy, query_class, model)
+        contract = reserve(request, query_class, policy, model)
+        if not model.known:
+            self.notes.append(f"{model.name} is mapped to no counter: counted by an upper bound")
+        if not request.tagged and (not self.enforce or self._surely_fits(contract)):
+            return self._packed("", parts, counted=None)
+
+        texts = texts_of(request.documents, self.setting.known)
+        try:
+            costs, reserved = yield from self._measure(parts, contract, [body_text(text) for text in texts])
+        except CountUnavailable as error:
+            if request.tagged:
+                raise
+            self.notes.append(f"not counted: {error.message}")
+            return self._packed("", parts, counted=None)
+        passages = yield from prepare(request.documents, texts, pieces_of, self.tally)
+        note = self.tally.tokens[note_text()]
+        self.fitted = fitted = fit(
+            costs,
+            reserved,
+            policy,
+            model,
+            ceiling=recipe.limits.ceiling,
+            wanted=note + sum(passage.tokens for passage in passages) if request.tagged else 0,
+            follow_up=self.query_class.follow_up,
+        )
+        self._evict(parts, fitted)
+        if not request.tagged:
+            return self._packed("", parts, counted=fitted.count)
+
+        choice = yield from choose(
+            passages,
+            recipe,
+            question=self.setting.known.text(question),
+            earlier=self._earlier(parts),
+            budget=fitted.window.evidence_budget - note,
+            vocabulary=self.setting.counter.vocabulary,
+        )
+        evidence, counted, sources = yield from self._write(choice, recipe.order, parts, fitted)
+        return self._packed(evidence, parts, counted=counted, sources=sources)
+
+    # --- what the steps do --------------------------------------------------------------------------------------------
+
+    def _surely_fits(self, contract: ReservePlan) -> bool:
+        """Bytes bound tokens: a body this short leaves uncounted, unless a policy wants a say in a tool's result."""
+        request = self.request
+        if self.policy.tools and any(message.role in ("tool", "function") for message in request.messages):
+            return False
+        bound = self.setting.counter.encloses(body(request, request.messages), len(request.body))
+        reserved = contract.constant + sum(len(text.encode("utf-8", "surrogatepass")) for text in contract.texts)
+        return bound is not None and bound + reserved <= self.setting.model.context_window
+
+    def _measure(self, parts: Split, contract: ReservePlan, bodies: Sequence[str]) -> Steps[tuple[Costs, Reserve]]:
+        """Caps tool results and counts every part; one question asks for all recurring texts of the request."""
+        request, policy, counter, tally = self.request, self.policy, self.setting.counter, self.tally
+        if self.enforce:
+            self.messages, self.tool_results = yield from cap_tool_results(
+                request, policy, tally, only_named=not request.tagged
+            )
+        also = [*bodies, *contract.texts, note_text()]
+        costs = yield from measure(request, self.messages, parts, counter, tally, also)
+        tokens = contract.constant + sum(tally.tokens[text] for text in contract.texts)
+        reserved = Reserve(tokens, contract.client_max, contract.n)
+        if self.enforce and not request.tagged and overflows(costs, reserved, self.setting.model):
+            self.messages, self.tool_results = yield from cap_tool_results(request, policy, tally, only_named=False)
+            costs = yield from measure(request, self.messages, parts, counter, tally)
+        return costs, reserved
+
+    def _evict(self, parts: Split, fitted: Fit) -> None:
+        examples = parts.examples[len(parts.examples) - fitted.examples_dropped :]
+        turns = [index for turn in parts.turns[: fitted.turns_dropped] for index in turn]
+        self.gone = frozenset([*examples, *turns])
+        self.examples_gone = examples
+        if fitted.clamped_max is not None:
+            self.notes.append(f"the client's maximum did not fit and was lowered to {fitted.clamped_max}")
+
+    def _write(
+        self, choice: Choice, order: Order, parts: Split, fitted: Fit
+    ) -> Steps[tuple[str, Count, tuple[Source, ...]]]:
+        """Renders what was admitted; what the final count shows to be too long goes, the last admitted first."""
+        admitted, dropped = list(choice.packing.admitted), list(choice.packing.dropped)
+        budget = fitted.window.evidence_budget
+        while True:
+            labelled = [(f"S{at}", one) for at, one in enumerate(arrange(admitted, order), start=1)]
+            envelope = render(labelled, self.setting.nonce_key)
+            tokens = yield from self._evidence_tokens(envelope.text, envelope.pieces, parts, fitted)
+            if tokens <= budget or not admitted:
+                break
+            last = admitted.pop()
+            dropped.append(Dropped(last.passage, Drop.OVER_BUDGET, f"{tokens - budget} tokens over in the final count"))
+        evidence = envelope.text
+        if not admitted and self.enforce:
+            scope = scope_text("zh" if _HAN.search(self._text(parts.question)) else "en")
+            cost = yield from self._evidence_tokens(scope, (scope,), parts, fitted)
+            evidence, tokens = (scope, cost) if cost <= budget else ("", 0)
+            self.notes.append("no evidence was admitted")
+        self.evidence_tokens = tokens
+        self.fates = fates(labelled, dropped, choice.also_in, self.setting.hash_key)
+        counted = Count(fitted.count.tokens + tokens, fitted.count.basis, fitted.count.margin)
+        return evidence, counted, tuple(source_of(label, one.passage) for label, one in labelled)
+
+    def _evidence_tokens(self, text: str, pieces: tuple[str, ...], parts: Split, fitted: Fit) -> Steps[int]:
+        """What the evidence adds to the prompt: a sum where counts add up, else the difference of two whole counts."""
+        counter, tally = self.setting.counter, self.tally
+        if not text:
+            return 0
+        if not counter.additive:
+            plan = counter.plan(body(self.request, self._sent(text, parts)))
+            yield from tally.measure(plan.texts, recurring=False)
+            return tally.count(plan).tokens - fitted.count.tokens
+        asked = self.messages[parts.question].value["content"] if parts.question is not None else None
+        if isinstance(asked, str) and not starts_apart(asked):
+            joined = pieces[-1] + asked
+            yield from tally.measure((*pieces[:-1], joined, asked), recurring=False)
+            return sum(tally.tokens[piece] for piece in (*pieces[:-1], joined)) - tally.tokens[asked]
+        yield from tally.measure(pieces, recurring=False)
+        return sum(tally.tokens[piece] for piece in pieces)
+
+    # --- what comes out -----------------------------------------------------------------------------------------------
+
+    def _sent(self, evidence: str, parts: Split) -> tuple[Message, ...]:
+        """The messages that leave: without the evicted ones, the evidence before the user's last text."""
+        return tuple(
+            with_evidence(message, evidence) if evidence and index == parts.question else message
+            for index, message in enumerate(self.messages)
+            if index not in self.gone
+        )
+
+    def _packed(
+        self, evidence: str, parts: Split, *, counted: Count | None, sources: tuple[Source, ...] = ()
+    ) -> Packed:
+        request, fitted = self.request, self.fitted
+        clamped = fitted.clamped_max if fitted is not None else None
+        placed = place(
+            request,
+            self._sent(evidence, parts),
+            model=self.setting.model,
+            ask_usage=request.tagged,
+            max_tokens=clamped,
+            output_cap=self.policy.answer.output_cap,
+        )
+        happened = {
+            Edit.EVIDENCE_ADDED: bool(evidence),
+            Edit.TOOL_RESULT_CAPPED: any(result.capped for result in self.tool_results),
+            Edit.HISTORY_EVICTED: len(self.gone) > len(self.examples_gone),
+            Edit.EXAMPLES_EVICTED: bool(self.examples_gone),
+        }
+        self.edits = (*placed.edits, *(edit for edit, happens in happened.items() if happens))
+        return Packed(placed.body, self.decision(counted), sources, Edit.USAGE_ASKED in self.edits)
+
+    def decision(self, counted: Count | None) -> Decision:
+        """All that is decided so far."""
+        policy = self.policy
+        return Decision(
+            mode=policy.mode,
+            model=self.request.model,
+            policy_id=policy.id,
+            policy_version=policy.version,
+            policy_digest=policy.digest,
+            query_class=self.query_class,
+            window=self.fitted.window if self.fitted is not None else None,
+            counted=counted,
+            documents=self.fates,
+            evidence_tokens=self.evidence_tokens,
+            reranked_count=sum(one.rerank_score is not None for one in self.request.documents),
+            tool_results=self.tool_results,
+            history_dropped=tuple(sorted(self.gone.difference(self.examples_gone))),
+            examples_dropped=self.examples_gone,
+            edits=self.edits,
+            notes=tuple(self.notes),
+            answers=(),
+        )
+
+    def _text(self, index: int | None) -> str:
+        return "" if index is None else self.request.messages[index].text
+
+    def _earlier(self, parts: Split) -> Text | None:
+        """The user's previous turn, where the question follows up on it."""
+        if not self.query_class.follow_up:
+            return None
+        said = [i for turn in parts.turns for i in turn if self.request.messages[i].role == "user"]
+        return self.setting.known.text(self._text(said[-1])) if said else None
