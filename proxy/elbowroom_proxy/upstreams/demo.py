@@ -19,8 +19,9 @@ from elbowroom_proxy.ports import Call, Reply, Upstream
 from elbowroom_proxy.settings import Endpoint, Meter
 
 WINDOWS = {"demo-small": 8_192, "demo-large": 128_000}  # tokens
-MAX_SENTENCES = 4
-NEAR_BEST = 0.5  # a sentence is quoted from this share of the best one's score on
+MAX_SENTENCES = 6
+NEAR_BEST = 0.85  # a sentence is quoted that scores nearly what the best one does,
+ADDS = 0.4  # or that shares terms with the question which no better one had, worth this much of the best score
 
 # A passage as it is sent: a tag with a label and a number, the text, the same tag closed.
 PASSAGE = re.compile(r"^<(S\d+)-(\d+)([^\n]*)>\n(.*?)\n?^</\1-\2>$", re.MULTILINE | re.DOTALL)
@@ -160,12 +161,18 @@ def best_sentences(question: str, passages: Sequence[tuple[str, str]]) -> list[t
     rarity = {
         term: math.log(1 + len(sentences) / found) for term in wanted if (found := sum(term in one for one in terms))
     }
-    scores = [sum(rarity[term] for term in one & rarity.keys()) for one in terms]
+    shared = [one & rarity.keys() for one in terms]
+    scores = [sum(rarity[term] for term in one) for one in shared]
     best = max(scores, default=0.0)
     if best <= 0:
         return []
-    ranked = sorted(range(len(sentences)), key=lambda i: (-scores[i], i))
-    chosen = [i for i in ranked[:MAX_SENTENCES] if scores[i] >= NEAR_BEST * best]
+    chosen: list[int] = []
+    covered: set[str] = set()
+    for i in sorted(range(len(sentences)), key=lambda i: (-scores[i], i)):
+        adds = sum(rarity[term] for term in shared[i] - covered)
+        if (scores[i] >= NEAR_BEST * best or adds >= ADDS * best) and len(chosen) < MAX_SENTENCES:
+            chosen.append(i)
+            covered |= shared[i]
     return [sentences[i] for i in sorted(chosen)]
 
 
