@@ -7,10 +7,10 @@ Does not know: what the pieces are, or what is sent in the meantime.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 
-async def with_silences(chunks: AsyncIterator[bytes], interval: float) -> AsyncIterator[bytes]:
+async def with_silences(chunks: AsyncIterator[bytes], interval: float) -> AsyncGenerator[bytes, None]:
     """The chunks, and an empty one after each `interval` seconds without any."""
 
     async def following() -> bytes | None:
