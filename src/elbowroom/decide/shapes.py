@@ -1,0 +1,273 @@
+"""The shapes a tool's result can have, and how each is shortened without breaking it.
+
+Knows: JSON (arrays, objects, long strings inside them), JSON lines, CSV, Markdown tables, plain text; where each may be
+cut, and where each has room for a notice that something was.
+Does not know: tokens, or how much must go.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from elbowroom.errors import InvalidRequest
+from elbowroom.read.message import encode
+from elbowroom.read.rawjson import decode, elements, members
+
+NOTICE = "elbowroom_notice"  # the member that says what was cut, in JSON
+
+_DEEPEST = 4  # levels of JSON below the outermost in which a cut is tried
+_LONGEST = 400  # characters of a unit of text; what has no border before that is cut there
+_SAMPLE = 20  # records that must be alike before a text is taken for CSV
+_BORDER = re.compile(r"(?<=\n)|(?<=[.!?])(?=[ \t])|(?<=[。！？])")
+_RULE = "-|: \t\r\n"  # what the line below a Markdown table's header consists of
+_DELIMITERS = ",\t;|"
+
+
+class Shape(Struct, frozen=True):
+    """A text of units, any number of which may be kept: from the start, or from both ends."""
+
+    head: str  # always stays
+    units: Sequence[str]  # those that may be kept, as they would be sent
+    tail: str  # always stays
+    total: int  # units in all
+    size: int  # of what the units are cut from, bytes
+    write: Callable[[str], str]  # the words of a notice -> the notice as this shape holds it
+    word: str = "rows"
+    rows: int | None = None  # rows of the whole text
+    counts: bool = False  # the units are those rows; else what stays of them is one
+    both_ends: bool = False
+
+    @property
+    def most(self) -> int:
+        """Units that may be kept: never all of them."""
+        return min(len(self.units), self.total - 1)
+
+    def order(self) -> list[str]:
+        """The units that may be kept, those to be kept first first."""
+        if not self.both_ends:
+            return list(self.units[: self.most])
+        inwards = zip(self.units, reversed(self.units), strict=True)
+        return [unit for pair in inwards for unit in pair][: self.most]
+
+    def notice(self, kept: int) -> str:
+        """What is said with that many units kept."""
+        shown = _size(self.order()[:kept])
+        if self.both_ends:
+            return self.write(f"{shown} of {self.size} bytes shown, the middle is left out")
+        return self.write(f"{kept} of {self.total} {self.word} shown, {shown} of {self.size} bytes")
+
+    def text(self, kept: int) -> str:
+        """The text with that many units kept."""
+        last = kept // 2 if self.both_ends else 0
+        first = self.units[: kept - last]
+        return "".join([self.head, *first, self.notice(kept), *self.units[len(self.units) - last :], self.tail])
+
+
+class _Place(Struct, frozen=True):
+    """Where in a text the cut is made, and what holds for all cuts of this text."""
+
+    most: int  # rows
+    window: int  # characters of plain text from each end
+    before: str = ""
+    after: str = ""
+    rows: int | None = None  # rows of the whole text, where this is inside its first one
+    depth: int = 0
+
+    def inside(self, before: str, after: str, rows: int | None = None) -> _Place:
+        """One level deeper."""
+        return _Place(
+            self.most, self.window, self.before + before, after + self.after, rows or self.rows, self.depth + 1
+        )
+
+
+def shapes(text: str, *, most: int, window: int) -> Iterator[Shape]:
+    """The ways to shorten a text, the first to be tried first; the first one says how many rows it has.
+
+    At most `most` rows are ever kept, and of plain text `window` characters from each end.
+    """
+    place = _Place(most, window)
+    raw = text.strip().encode("utf-8", "surrogatepass")
+    value = _open(raw)
+    if value is not None:
+        yield from _inside(value, len(raw), place)
+        return
+    lines = _lines(text)
+    full = [line for line in lines if not line.isspace()]
+    if full and _open(full[0].encode("utf-8", "surrogatepass")) is not None and all(line[0] in "{[" for line in full):
+        yield from _json_lines(full, place)
+        return
+    yield from _table(lines, place)
+    yield from _csv(lines, full, place)
+    yield _prose(text, place, lambda words: f"\n[{NOTICE}: {words}]\n")
+
+
+# --- JSON -------------------------------------------------------------------------------------------------------------
+
+_Value: TypeAlias = list[bytes] | dict[str, bytes] | str
+
+
+def _open(raw: bytes) -> _Value | None:
+    """An array's elements, an object's members, a string's text; None for all else."""
+    try:
+        if raw.startswith(b"["):
+            return elements(raw)
+        if raw.startswith(b"{"):
+            return members(raw)
+        return str(decode(raw)) if raw.startswith(b'"') else None
+    except InvalidRequest:
+        return None
+
+
+def _inside(value: _Value | None, size: int, place: _Place) -> Iterator[Shape]:
+    if place.depth > _DEEPEST:
+        return
+    if isinstance(value, list):
+        yield from _array(value, size, place)
+    elif isinstance(value, dict):
+        yield from _object(value, size, place)
+    elif value is not None:
+        yield _prose(
+            value,
+            place.inside('"', '"'),
+            lambda words: _in_string(f"\n[{NOTICE}: {words}]\n"),
+            _in_string,
+        )
+
+
+def _array(value: list[bytes], size: int, place: _Place) -> Iterator[Shape]:
+    """The first elements; else a part of the very first."""
+    total = len(value)
+    units = [row.decode() + ",\n" for row in value[: place.most]]
+    outermost = place.rows is None
+    rows = total if outermost else place.rows
+    yield Shape(place.before + "[\n", units, "]" + place.after, total, size, _element, rows=rows, counts=outermost)
+    if value:
+        others = f",\n{_element(f'1 of {total} rows shown')}]" if total > 1 else "]"
+        yield from _inside(_open(value[0]), len(value[0]), place.inside("[\n", others, total))
+
+
+def _object(value: dict[str, bytes], size: int, place: _Place) -> Iterator[Shape]:
+    """A part of its longest member, all others kept; else its first members."""
+    names = list(value)
+    if names:
+        longest = max(names, key=lambda name: len(value[name]))
+        at = names.index(longest)
+        left = "".join(_member(name, value[name]) + "," for name in names[:at])
+        right = "".join("," + _member(name, value[name]) for name in names[at + 1 :])
+        inside = place.inside("{" + left + _member(longest, b""), right + "}")
+        yield from _inside(_open(value[longest]), len(value[longest]), inside)
+    units = [_member(name, value[name]) + ",\n" for name in names[: place.most]]
+    yield Shape(place.before + "{\n", units, "}" + place.after, len(names), size, _own_member, "members", place.rows)
+
+
+def _json_lines(lines: list[str], place: _Place) -> Iterator[Shape]:
+    """The first lines; else a part of the very first."""
+    total = len(lines)
+    yield Shape("", lines[: place.most], "", total, _size(lines), _element, rows=total, counts=True)
+    first = lines[0].rstrip().encode()
+    yield from _inside(_open(first), len(first), place.inside("", f"\n{_element(f'1 of {total} rows shown')}", total))
+
+
+def _element(words: str) -> str:
+    return encode({NOTICE: words}).decode() + "\n"
+
+
+def _own_member(words: str) -> str:
+    return _member(NOTICE, encode(words)) + "\n"
+
+
+def _member(name: str, value: bytes) -> str:
+    return encode(name).decode() + ":" + value.decode()
+
+
+def _in_string(text: str) -> str:
+    return encode(text).decode()[1:-1]
+
+
+# --- tables and text --------------------------------------------------------------------------------------------------
+
+
+def _table(lines: list[str], place: _Place) -> Iterator[Shape]:
+    """A Markdown table that is most of the text: its header and what stands around it stay."""
+    for at, rule in enumerate(lines[1:], start=1):
+        if "|" in rule and "-" in rule and not rule.strip(_RULE) and "|" in lines[at - 1]:
+            break
+    else:
+        return
+    end = next((row for row in range(at + 1, len(lines)) if "|" not in lines[row]), len(lines))
+    rows = lines[at + 1 : end]
+    size = _size(lines)
+    if 2 * _size(rows) > size:
+        head, tail = "".join(lines[: at + 1]), "".join(lines[end:])
+        yield Shape(head, rows[: place.most], tail, len(rows), size, _line, rows=len(rows), counts=True)
+
+
+def _csv(lines: list[str], full: list[str], place: _Place) -> Iterator[Shape]:
+    """A header and at least two rows with as many fields each."""
+    delimiter = max(_DELIMITERS, key=full[0].count) if full else ""
+    if not delimiter or delimiter not in full[0]:
+        return
+    if any('"' in line for line in full):
+        records, widths = _quoted_records(lines, delimiter)
+    else:
+        records, widths = full, {line.count(delimiter) for line in full[:_SAMPLE]}
+    if len(records) > 2 and len(widths) == 1:
+        rows = records[1:]
+        kept = rows[: place.most]
+        yield Shape(records[0], kept, "", len(rows), _size(lines), _line, rows=len(rows), counts=True)
+
+
+def _quoted_records(lines: list[str], delimiter: str) -> tuple[list[str], set[int]]:
+    """Records whose quoted fields may hold line breaks, and how many fields they have; none where it is no CSV."""
+    reader = csv.reader(lines, delimiter=delimiter)
+    records, widths = [], set()
+    start = 0
+    try:
+        for row in reader:
+            if row:
+                records.append("".join(lines[start : reader.line_num]))
+                widths.add(len(row))
+            start = reader.line_num
+    except csv.Error:
+        return [], set()
+    return records, widths
+
+
+def _prose(
+    text: str, place: _Place, notice: Callable[[str], str], written: Callable[[str], str] = lambda unit: unit
+) -> Shape:
+    """Whole lines and sentences from both ends."""
+    size = _size([text])
+    if len(text) <= 2 * place.window:
+        units = _sentences(text)
+        total = len(units)
+    else:  # what the two windows cut in two belongs to the middle; as many units from the end as from the start
+        head = _sentences(text[: place.window])[:-1]
+        tail = _sentences(text[len(text) - place.window :])[1:]
+        ends = min(len(head), len(tail))
+        units = head[:ends] + tail[len(tail) - ends :]
+        total = len(units) + 1
+    units = [written(unit) for unit in units]
+    return Shape(place.before, units, place.after, total, size, notice, rows=place.rows, both_ends=True)
+
+
+def _sentences(text: str) -> list[str]:
+    return [piece[at : at + _LONGEST] for piece in _BORDER.split(text) for at in range(0, len(piece), _LONGEST)]
+
+
+def _lines(text: str) -> list[str]:
+    """The lines, each with its newline; the last one gets one."""
+    return [line + "\n" for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def _line(words: str) -> str:
+    return f"[{NOTICE}: {words}]\n"
+
+
+def _size(texts: Sequence[str]) -> int:
+    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
