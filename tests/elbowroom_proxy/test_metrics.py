@@ -1,0 +1,78 @@
+"""What is counted of a request, by its record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from elbowroom_proxy.metrics import Metrics
+
+TOLD: dict[str, Any] = {
+    "disconnected": False,
+    "status": 200,
+    "model": "demo-small",
+    "query_class": "general",
+    "timings_ms": {"overhead": 1.5, "total": 20.0},
+    "documents": [
+        {"decision": "admitted", "reason": None},
+        {"decision": "dropped", "reason": "duplicate"},
+        {"decision": "dropped", "reason": "duplicate"},
+    ],
+    "evidence_tokens": 300,
+    "count_error": -2,
+    "cited": {"verified": ["S1"], "invented": ["S8", "S9"], "uncited": []},
+}
+
+
+def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(name, labels)
+
+
+def test_a_request_is_counted_by_its_record():
+    metrics = Metrics()
+    metrics.open.inc()
+    metrics.tell(TOLD)
+    assert value(metrics, "elbowroom_requests_open") == 0
+    labels = {"model": "demo-small", "query_class": "general", "status": "200"}
+    assert value(metrics, "elbowroom_requests_total", **labels) == 1
+    assert value(metrics, "elbowroom_passages_total", decision="dropped", reason="duplicate") == 2
+    assert value(metrics, "elbowroom_passages_total", decision="admitted", reason="") == 1
+    assert value(metrics, "elbowroom_overhead_seconds_sum") == 0.0015
+    assert value(metrics, "elbowroom_request_seconds_count") == 1
+    assert value(metrics, "elbowroom_evidence_tokens_sum") == 300
+    assert value(metrics, "elbowroom_count_error_tokens_bucket", le="-4.0") == 0
+    assert value(metrics, "elbowroom_count_error_tokens_bucket", le="-1.0") == 1
+    assert value(metrics, "elbowroom_citations_total", status="invented") == 2
+
+
+def test_what_a_record_does_not_have_is_not_counted():
+    metrics = Metrics()
+    bare: dict[str, Any] = dict.fromkeys(("model", "query_class", "count_error", "cited"))
+    bare |= {"timings_ms": {}, "documents": []}
+    metrics.tell({**TOLD, **bare, "disconnected": True})
+    assert value(metrics, "elbowroom_requests_total", model="", query_class="", status="disconnected") == 1
+    for name in ("overhead_seconds", "request_seconds", "evidence_tokens", "count_error_tokens"):
+        assert value(metrics, f"elbowroom_{name}_count") == 0
+
+
+@dataclass
+class Texts:
+    texts_remembered: int = 0
+    texts_shared: int = 0
+    texts_encoded: int = 0
+    degraded: int = 0
+
+
+def test_counters_of_others_are_shown_as_they_are_then():
+    metrics, texts = Metrics(), Texts(texts_remembered=3)
+    metrics.watch(texts)
+    assert value(metrics, "elbowroom_texts_total", found="memory") == 3
+    texts.texts_remembered, texts.degraded = 5, 1
+    assert value(metrics, "elbowroom_texts_total", found="memory") == 5
+    assert b"elbowroom_count_cache_degraded_total 1.0" in metrics.render()
+
+
+def test_two_services_in_one_process_do_not_add_up():
+    one, other = Metrics(), Metrics()
+    one.tell(TOLD)
+    assert value(other, "elbowroom_request_seconds_count") == 0

@@ -1,0 +1,137 @@
+"""elbowroom.yaml: what may be left out, what the environment says, and that every mistake has a file and a line."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from elbowroom.errors import InvalidConfig
+from elbowroom.records import Mode
+from elbowroom_proxy import settings
+from elbowroom_proxy.settings import General, config_folder, keys, load, load_policy
+
+DEMO = """\
+model_list:
+  - model_name: demo-small
+    litellm_params:
+      model: demo/demo-small
+    model_info: {context_window: 8192, max_output_tokens: 2048, family: gpt-4o}
+"""
+OPENAI = """\
+model_list:
+  - model_name: big
+    litellm_params:
+      model: openai/gpt-4o
+      api_base: os.environ/BASE
+      api_key: os.environ/KEY
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "elbowroom.yaml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_the_defaults_are_the_checkouts_and_have_the_two_demo_models(root):
+    assert config_folder() == root / "config"
+    found = load(environ={})
+    assert [(model.name, model.upstream, model.context_window) for model in found.catalog.models] == [
+        ("demo-small", "demo", 8_192),
+        ("demo-large", "demo", 128_000),
+    ]
+    assert found.endpoints["demo-small"] == found.endpoints["demo-large"]
+    assert found.counters["demo-small"].vocabulary == "o200k_base"
+    assert found.general == General()  # what the file says is what holds without it
+    assert found.policy.mode is Mode.ENFORCE
+    assert found.policy.classes
+
+
+def test_a_wheels_copy_of_the_defaults_comes_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(settings, "__file__", str(tmp_path / "settings.py"))
+    (tmp_path / "_config").mkdir()
+    assert config_folder() == tmp_path / "_config"
+
+
+def test_the_environment_is_asked_where_the_file_says_so(tmp_path):
+    found = load(written(tmp_path, OPENAI), {"BASE": "http://host/v1/", "KEY": "sk-1"})
+    endpoint = found.endpoints["big"]
+    assert (endpoint.upstream, endpoint.api_base, endpoint.api_key) == ("openai", "http://host/v1", "sk-1")
+    assert endpoint.total_timeout == General().total_timeout
+
+
+def test_openais_own_address_is_the_default(tmp_path):
+    text = "model_list:\n  - {model_name: big, litellm_params: {model: gpt-4o}}\n"
+    endpoint = load(written(tmp_path, text), {}).endpoints["big"]
+    assert (endpoint.api_base, endpoint.api_key) == ("https://api.openai.com/v1", None)
+
+
+def test_redis_and_the_secret_may_come_from_the_environment_alone(tmp_path):
+    file = written(tmp_path, DEMO)
+    found = load(file, {"REDIS_URL": "redis://host:6379/0", "ELBOWROOM_SECRET": "s" * 16})
+    assert (found.general.redis_url, found.general.secret) == ("redis://host:6379/0", "s" * 16)
+    assert load(file, {"REDIS_URL": "", "ELBOWROOM_SECRET": ""}).general.redis_url is None
+
+
+def test_a_policy_lies_beside_the_file_that_names_it(tmp_path):
+    (tmp_path / "policies" / "classes").mkdir(parents=True)
+    (tmp_path / "policies" / "mine.yaml").write_text("id: mine\ndefault_class: only\n")
+    (tmp_path / "policies" / "classes" / "only.yaml").write_text("name: only\n")
+    found = load(written(tmp_path, DEMO + "general_settings: {policy: policies/mine.yaml}\n"), {})
+    assert (found.policy.id, [one.name for one in found.policy.classes]) == ("mine", ["only"])
+    assert found.policy == load_policy(tmp_path / "policies" / "mine.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        (DEMO + "general_settings:\n  redis: x\n", 7, "no such key"),
+        (DEMO + "general_settings:\n  max_queue: -1\n", 7, ">= 0"),
+        (DEMO + "general_settings:\n  total_timeout: 0\n", 7, "> 0"),
+        (DEMO + "general_settings:\n  redis_url: http://host\n", 7, "must begin with redis://"),
+        (DEMO + "general_settings:\n  redis_url: redis://host\n", 6, "the same secret"),
+        (DEMO + "general_settings:\n  secret: short\n", 7, "at least 16"),
+        (DEMO + "general_settings:\n  secret: os.environ/NOBODY\n", 7, "no NOBODY"),
+        (OPENAI, 5, "no BASE"),
+        (OPENAI.replace("os.environ/BASE", "host:8000"), 5, "http://"),
+        (DEMO.replace("demo/", "bedrock/"), 4, "no upstream litellm"),
+        (DEMO.replace("family", "counter: nobody, family"), 5, "no counter 'nobody'"),
+        (DEMO + DEMO.removeprefix("model_list:\n"), 6, "another model demo-small"),
+        ("model_list: [", 1, "expected"),
+    ],
+)
+def test_a_mistake_is_told_with_file_and_line(tmp_path, text, line, words):
+    file = written(tmp_path, text)
+    with pytest.raises(InvalidConfig, match=re.escape(words)) as caught:
+        load(file, {})
+    assert caught.value.message.startswith(f"{file}:{line}: ")
+
+
+def test_files_that_cannot_be_read_are_told_too(tmp_path):
+    with pytest.raises(InvalidConfig, match="No such file"):
+        load(tmp_path / "nowhere.yaml", {})
+    (tmp_path / "latin.yaml").write_bytes(b"# \xe9\n")
+    with pytest.raises(InvalidConfig, match="not UTF-8"):
+        load_policy(tmp_path / "latin.yaml")
+
+
+def test_a_configured_secret_makes_three_keys_and_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = keys(General(secret="s" * 16))
+    assert len({made.nonce, made.hash, made.counts}) == 3
+    assert made == keys(General(secret="s" * 16)) != keys(General(secret="t" * 16))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demos_secret_is_made_once_and_kept_for_its_owner(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first = keys(General())
+    kept = tmp_path / ".elbowroom" / "secret"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert keys(General()) == first
+    kept.write_text("")
+    with pytest.raises(InvalidConfig, match="damaged"):
+        keys(General())
