@@ -14,7 +14,7 @@ from typing import Any
 from elbowroom.count.openai.bill import Bill
 from elbowroom.count.openai.families import Family, family
 from elbowroom.count.openai.images import Size
-from elbowroom.count.openai.messages import add_messages
+from elbowroom.count.openai.messages import TEXT_PARTS, add_messages
 from elbowroom.count.openai.schema import SCHEMA_MARGIN, section
 from elbowroom.count.openai.tools import namespace
 from elbowroom.errors import CountUnavailable
@@ -23,6 +23,9 @@ from elbowroom.records import Basis, Model, Plan
 TOOLS_MARGIN = 2
 _SYSTEM_SAVES = 4  # tools and formats join the system message; without one they are a message of their own
 _NAMED_CHOICE = 7
+_NAMED_FUNCTION = 4
+_BEYOND_BYTES = ("tools", "functions", "response_format", "web_search_options")
+_SPEAKERS = ("system", "developer", "user", "assistant")
 
 
 def build(model: Model) -> OpenAIChat:
@@ -41,6 +44,12 @@ class OpenAIChat:
 
     def plan(self, body: Mapping[str, Any], sizes: Sequence[Size] = ()) -> Plan:
         """`sizes` are pixels of the request's pictures, in order, where something else than a header tells them."""
+        try:
+            return self._plan(body, sizes)
+        except RecursionError:
+            raise CountUnavailable("the request is nested too deeply to be counted") from None
+
+    def _plan(self, body: Mapping[str, Any], sizes: Sequence[Size]) -> Plan:
         rules = self._family
         bill = Bill(rules.priming + rules.spare)
         if rules.spare:
@@ -64,7 +73,8 @@ class OpenAIChat:
 
     def _add_tools(self, bill: Bill, functions: list[dict[str, Any]], body: Mapping[str, Any], system: bool) -> None:
         rules = self._family
-        bill.texts.append(namespace(functions))
+        older = not body.get("tools")  # the `functions` field
+        bill.texts.append(namespace(functions, older=older))
         bill.constant += rules.tools - (_SYSTEM_SAVES if system else 0)
         if rules.described and any(function.get("description") or function.get("strict") for function in functions):
             bill.constant += rules.described
@@ -74,28 +84,32 @@ class OpenAIChat:
             if choice == "none":
                 bill.constant += 1
             elif name := _named(choice):
-                bill.constant += _NAMED_CHOICE
+                bill.constant += _NAMED_FUNCTION if older else _NAMED_CHOICE
                 bill.texts.append(name)
 
     def encloses(self, body: Mapping[str, Any], size: int) -> int | None:
-        """A token is at least a byte of text, and JSON is never shorter than the text in it.
+        """A token is at least a byte of its text, and JSON is never shorter than the texts and the framing in it.
 
-        Names of tools are read up to three times and non-ASCII results of parallel calls are escaped (six bytes for
-        two), so requests with tools or formats are given three times their bytes; a reference in a schema may unfold
-        to any length, a picture is billed by its pixels: None.
+        Three times the bytes where there are calls: their names are read again with each result, and non-ASCII
+        results of parallel calls are escaped, six bytes for two. None for tools, formats and pictures: a reference in
+        a schema unfolds to any length, a picture is billed by its pixels.
         """
-        slack = 256 + self._family.spare
-        if body.get("web_search_options") is not None:
+        messages = body.get("messages")
+        if not isinstance(messages, list) or any(body.get(key) for key in _BEYOND_BYTES):
             return None
-        rich = any(body.get(key) for key in ("tools", "functions", "response_format"))
-        if rich and '"$ref"' in repr(body).replace("'", '"'):
-            return None
-        for message in body.get("messages") or ():
-            content = message.get("content")
-            if isinstance(content, list) and any(part.get("type") not in ("text", "refusal") for part in content):
+        factor = 1
+        for message in messages:
+            if not isinstance(message, dict) or message.get("audio") is not None:
                 return None
-            rich = rich or message.get("role") in ("tool", "function") or len(message) > 2
-        return (3 * size if rich else size) + slack
+            content = message.get("content")
+            if isinstance(content, list):
+                if not all(isinstance(part, dict) and part.get("type") in TEXT_PARTS for part in content):
+                    return None
+            elif content is not None and not isinstance(content, str):
+                return None
+            if message.get("role") not in _SPEAKERS or "tool_calls" in message or "function_call" in message:
+                factor = 3
+        return factor * size + 8 + self._family.spare
 
 
 def _functions(body: Mapping[str, Any]) -> list[dict[str, Any]]:

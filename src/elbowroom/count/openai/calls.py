@@ -26,7 +26,7 @@ class Calls:
 
     def __init__(self, family: Family) -> None:
         self.family = family
-        self.single: dict[str, str] = {}  # call id -> name, for a message with one call
+        self.single: dict[str, str] = {}  # call id -> name, where a message has one call and its result is to come
         self.parallel: set[str] = set()  # call ids of messages with several
 
     def add(self, bill: Bill, calls: Sequence[Mapping[str, Any]]) -> None:
@@ -56,7 +56,7 @@ class Calls:
             bill.texts += (text if text.isascii() else json.dumps(text)[1:-1] for text in texts)
             return
         bill.constant += _RESULT
-        bill.texts.append(self.single.get(identity, ""))
+        bill.texts.append(self.single.pop(identity, ""))
         bill.texts += texts
 
 

@@ -41,7 +41,7 @@ FAMILIES = {
     "gpt-5-mini": Family(2, 13, 90, 1, False, Patches(1.2)),
     "gpt-5-nano": Family(2, 13, 90, 1, False, Patches(1.5)),
     # Nobody told us: the dearest of everything above, and sixteen more.
-    "unknown": Family(3, 12, 90, 1, True, Widest((Tiles(2833, 5667), Patches(2.46))), spare=16),
+    "unknown": Family(3, 13, 90, 1, True, Widest((Tiles(2833, 5667), Patches(2.46))), spare=16),
 }
 
 

@@ -44,12 +44,12 @@ class Tiles(Struct, frozen=True):
 
 
 class Patches(Struct, frozen=True):
-    """Patches of 32 pixels, at most 1536 of them, times the family's factor."""
+    """Patches of 32 pixels, at most 1536 of them, times the family's factor; a mark at either end of the picture."""
 
     factor: float
 
     def tokens(self, size: Size | None, *, low: bool) -> int:  # noqa: ARG002 - these families have no low detail
-        return math.ceil(self.factor * (1536 if size is None else self._patches(*size)))
+        return int(self.factor * (1536 if size is None else self._patches(*size))) + 2
 
     @staticmethod
     def _patches(width: int, height: int) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from elbowroom.count.openai.bill import Bill
-from elbowroom.count.openai.calls import Calls
+from elbowroom.count.openai.calls import CALL_MARGIN, Calls
 from elbowroom.count.openai.families import Family
 from elbowroom.count.openai.images import Size, data_url_size
 from elbowroom.errors import CountUnavailable
@@ -19,6 +19,7 @@ from elbowroom.records import Basis
 FRAME = 4  # a message's start and end, and its role: every role is one token
 IMAGE_MARGIN = 3
 SYSTEM = ("system", "developer")
+TEXT_PARTS = ("text", "refusal")
 
 
 def add_messages(
@@ -51,7 +52,7 @@ def add_messages(
         elif role == "function":
             bill.constant += FRAME - 1
             bill.texts += (_string(message.get("name")), *texts)
-            bill.margin += 2
+            bill.margin += CALL_MARGIN
             continue
         elif (
             role == "assistant"
@@ -79,7 +80,10 @@ def _add_assistant(bill: Bill, message: dict[str, Any], texts: list[str], calls:
         legacy = message.get("function_call")
         if not isinstance(legacy, dict):
             return False
-        made = [{"function": legacy}]
+        bill.constant += FRAME + 3
+        bill.texts += (*texts, _string(legacy.get("name")), _string(legacy.get("arguments")))
+        bill.margin += CALL_MARGIN
+        return True
     if not isinstance(made, list) or not all(isinstance(call, dict) for call in made):
         raise CountUnavailable("tool calls of this shape cannot be counted", param="messages")
     if any(call.get("type", "function") != "function" for call in made):
@@ -98,7 +102,7 @@ def _part_texts(bill: Bill, content: Any, family: Family, pictures: Any) -> list
     texts = []
     for part in content:
         kind = part.get("type") if isinstance(part, dict) else None
-        if kind in ("text", "refusal") and isinstance(text := part.get(kind), str):
+        if kind in TEXT_PARTS and isinstance(text := part.get(kind), str):
             texts.append(text)
         elif kind == "image_url":
             _add_image(bill, part.get("image_url"), family, pictures)

@@ -3,8 +3,8 @@
 Knows: how a function and its parameters are written, and what of a schema is left out (titles, limits, `strict`).
 Does not know: what calls cost (`calls`), whether a tool would be allowed.
 
-A schema comes from a client, so it may be of any shape and refer to itself. What is too large to write down raises
-`CountUnavailable`; what makes no sense is written as `any`.
+A schema comes from a client, so it may have any shape and may refer to itself. What makes no sense is written as
+`any`, and so is a reference inside of itself; what unfolds to more than `MAX_CHARS` raises `CountUnavailable`.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ from typing import Any
 
 from elbowroom.errors import CountUnavailable
 
-MAX_NODES = 20_000  # schemas within schemas, after references were followed: some are small and unfold without end
-MAX_DEPTH = 48
+MAX_CHARS = 1 << 20  # written for one function, each level of nesting counted again; a schema counts as 64 at least
 _TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
-_BARE = ("anyOf", "oneOf")
 
 
-def namespace(functions: Sequence[Mapping[str, Any]]) -> str:
-    """The text that a list of functions (`name`, `description`, `parameters`) becomes."""
+def namespace(functions: Sequence[Mapping[str, Any]], *, older: bool = False) -> str:
+    """The text that a list of functions (`name`, `description`, `parameters`) becomes.
+
+    `older`: as the `functions` field is written, each property on a line of its own and comments outside only.
+    """
     lines = ["namespace functions {", ""]
     for function in functions:
         lines += _comment(function.get("description"))
         parameters = function.get("parameters")
         if isinstance(parameters, dict) and _properties(parameters):
-            lines.append(f"type {function['name']} = (_: {_Schema(parameters).members(parameters, 0)}) => any;")
+            lines.append(f"type {function['name']} = (_: {_Schema(parameters, older).members(parameters, 0)}) => any;")
         else:
             lines.append(f"type {function['name']} = () => any;")
         lines.append("")
@@ -49,74 +50,100 @@ def _properties(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Schema:
-    """Writes one function's parameters; keeps the root that references start from."""
+    """Writes one function's parameters; `root` is where references start."""
 
-    def __init__(self, root: Mapping[str, Any]) -> None:
+    def __init__(self, root: Mapping[str, Any], older: bool) -> None:
         self.root = root
-        self.nodes = 0
+        self.older = older
+        self.open: set[str] = set()  # references that are being written
+        self.chars = 0
 
     def members(self, schema: Mapping[str, Any], depth: int) -> str:
-        """An object: on one line where no property has a comment, else each on its own line, never indented."""
+        """An object: on one line where no property has a comment, else each on its own line, not indented."""
         required = schema.get("required")
-        required = required if isinstance(required, list) else ()
-        properties = {name: self.resolve(value) for name, value in _properties(schema).items()}
-        plain = not any(value.get("description") or "default" in value for value in properties.values())
+        needed = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
         written = []
-        for name, value in properties.items():
-            mark = "" if name in required else "?"
-            written.append((value, f"{name}{mark}: {self.type(value, depth + 1)}"))
-        if plain:
+        for name, value in _properties(schema).items():
+            resolved = self.resolve(value)
+            mark = "" if name in needed else "?"
+            written.append((resolved, self.spend(f"{name}{mark}: {self.type(value, depth + 1)}")))
+        if not self.older and not any(value.get("description") or "default" in value for value, _ in written):
             return "{ " + ", ".join(text for _, text in written) + " }"
         lines = ["{"]
         for value, text in written:
-            lines += _comment(value.get("description"))
-            lines.append(f"{text}, // default: {_default(value['default'])}" if "default" in value else f"{text},")
+            if depth == 0 or not self.older:
+                lines += _comment(value.get("description"))
+            line = f"{text}, // default: {_default(value['default'])}" if "default" in value else f"{text},"
+            lines.append("  " * depth + line if self.older else line)
         lines.append("}")
-        return "\n".join(lines)
+        return self.spend("\n".join(lines))
 
-    def type(self, schema: Mapping[str, Any], depth: int) -> str:
-        """The TypeScript type of one schema, its references resolved."""
-        self.nodes += 1
-        if self.nodes > MAX_NODES or depth > MAX_DEPTH:
-            raise CountUnavailable("a tool's schema is too large or too deep to be counted", param="tools")
+    def type(self, schema: Any, depth: int) -> str:
+        """The TypeScript type of one schema."""
+        if not isinstance(schema, dict):
+            return "any"
+        if isinstance(pointer := schema.get("$ref"), str):
+            if pointer in self.open:
+                return "any"
+            self.open.add(pointer)
+            written = self.type(self.target(schema, pointer), depth)
+            self.open.discard(pointer)
+            return written
         if isinstance(values := schema.get("enum"), list):
-            return " | ".join(json.dumps(value, ensure_ascii=False) for value in values)
-        if "const" in schema:
+            return self.union([json.dumps(value, ensure_ascii=False) for value in values])
+        if "const" in schema and not self.older:
             return json.dumps(schema["const"], ensure_ascii=False)
-        for key in _BARE:
-            if isinstance(choices := schema.get(key), list):
-                return " | ".join(self.type(self.resolve(choice), depth + 1) for choice in choices)
+        if isinstance(choices := schema.get("anyOf", schema.get("oneOf")), list):
+            return self.union([self.type(choice, depth + 1) for choice in choices])
         if isinstance(parts := schema.get("allOf"), list):
-            merged: dict[str, Any] = {}
-            for part in parts:
-                merged |= self.resolve(part)
-            return self.type(merged | {k: v for k, v in schema.items() if k != "allOf"}, depth + 1)
+            return self.type(self.merged(schema, parts), depth)
         kind = schema.get("type")
         if isinstance(kind, list):
-            return " | ".join(self.type({**schema, "type": one}, depth + 1) for one in kind)
+            return self.union([self.type({**schema, "type": one}, depth) for one in kind])
         if kind == "array":
-            return self.array(schema, depth)
+            return self.spend(f"{self.type(schema.get('items'), depth)}[]")
         if kind == "object" or "properties" in schema:
             return self.members(schema, depth) if _properties(schema) else "object"
         return _TYPES.get(kind, "any") if isinstance(kind, str) else "any"
 
-    def array(self, schema: Mapping[str, Any], depth: int) -> str:
-        items = schema.get("items")
-        return f"{self.type(self.resolve(items), depth + 1)}[]" if items else "any[]"
+    def union(self, types: Sequence[str]) -> str:
+        return self.spend(" | ".join(types))
+
+    def merged(self, schema: Mapping[str, Any], parts: Sequence[Any]) -> dict[str, Any]:
+        """`allOf` as one schema: later parts win, and the schema's own members win over all."""
+        merged: dict[str, Any] = {}
+        for part in parts:
+            merged |= self.resolve(part)
+        merged |= {key: value for key, value in schema.items() if key != "allOf"}
+        self.chars += len(merged)
+        return merged
 
     def resolve(self, schema: Any) -> dict[str, Any]:
-        """The schema with its reference replaced by what it points at; `{}` for anything that is no schema."""
+        """The schema with a chain of references replaced by what it leads to; `{}` for what is no schema."""
         for _ in range(8):
             if not isinstance(schema, dict):
-                return {}
+                break
             if not isinstance(pointer := schema.get("$ref"), str):
                 return schema
-            target: Any = self.root
-            for step in pointer.removeprefix("#").strip("/").split("/"):
-                target = target.get(step) if isinstance(target, dict) and step else target
-            own = {key: value for key, value in schema.items() if key != "$ref"}
-            schema = {**target, **own} if isinstance(target, dict) else own
+            schema = self.target(schema, pointer)
         return {}
+
+    def target(self, schema: Mapping[str, Any], pointer: str) -> dict[str, Any]:
+        """What one reference points at, with the members beside the reference on top."""
+        target: Any = self.root
+        for step in pointer.removeprefix("#").strip("/").split("/"):
+            target = target.get(step) if isinstance(target, dict) else None
+        own = {key: value for key, value in schema.items() if key != "$ref"}
+        found = {**target, **own} if isinstance(target, dict) else own
+        self.chars += len(found)
+        return found
+
+    def spend(self, text: str) -> str:
+        """The text itself, while there is room for more."""
+        self.chars += len(text) + 64
+        if self.chars > MAX_CHARS:
+            raise CountUnavailable("a tool's schema unfolds to more than can be counted", param="tools")
+        return text
 
 
 def _default(value: Any) -> str:
