@@ -12,6 +12,7 @@ from elbowroom.decision import decide, recount
 from elbowroom.errors import CountUnavailable
 from elbowroom.read.policy import Answer, Evidence, History, Policy, QueryClass, ToolResults
 from elbowroom.records import Basis, Drop, Edit, Mode, NeedCounts, Packed, Plan, Refused
+from elbowroom_proxy.answering import drive_here
 from tests.walk import MODEL, TOKENS, bill, chat, pack, read, reasons, refuse, run, setting, texts, tokens
 
 REFUNDS = {"id": "r", "title": "Refunds", "text": "Refunds are paid within fourteen days.", "score": 0.9}
@@ -346,24 +347,19 @@ def test_recorded_answers_give_the_same_bytes_without_a_tokenizer() -> None:
     """Nobody but the recording answers here: no loop, no vocabulary, no store."""
     request = chat(*long_talk(3), QUESTION, documents=many(12), max_tokens=600)
     first = pack(request)
-    steps = decide(request, setting())
     recorded = iter(first.decision.answers)
-    next(steps)
-    with pytest.raises(StopIteration) as end:
-        while True:
-            steps.send(next(recorded))
-    assert end.value.value == first
+    assert drive_here(decide(request, setting()), lambda _: next(recorded)) == first
     assert list(recorded) == []
 
 
 def test_all_recurring_texts_are_asked_for_at_once() -> None:
-    steps = decide(chat(("system", "Be brief."), QUESTION, documents=many(12)), setting())
     asked: list[NeedCounts] = []
-    need = next(steps)
-    with pytest.raises(StopIteration):
-        while True:
-            asked.append(need)
-            need = steps.send(TOKENS.count_now(need))
+
+    def answer(need: NeedCounts) -> tuple[int, ...]:
+        asked.append(need)
+        return TOKENS.count_now(need)
+
+    drive_here(decide(chat(("system", "Be brief."), QUESTION, documents=many(12)), setting()), answer)
     assert sum(need.recurring for need in asked) == 1
     assert len(asked) <= 4
 

@@ -109,6 +109,11 @@ def test_terms_and_framing_add_up_to_the_whole() -> None:
     assert tally.tokens["one more\n"] == tokens("one more\n")
 
 
+def test_a_message_that_is_no_result_is_left_alone() -> None:
+    request = chat(("system", "Be brief."), ("user", rows(900)))
+    assert cap(request, Policy()) == (request.messages, ())
+
+
 def test_a_conversation_without_a_question_has_none_to_pay() -> None:
     request = chat(("system", "Be brief."))
     costs = run(measure(request, request.messages, split(request), count.build(MODEL), Tally("o200k_base")))
