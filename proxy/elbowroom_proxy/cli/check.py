@@ -1,0 +1,57 @@
+"""`elbowroom check`: reads a configuration as `serve` would, and says what it means.
+
+Knows: how to name what was read, in lines.
+Does not know: what is valid; the code that serves says so, with file and line.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from pathlib import Path
+
+from elbowroom_proxy import settings
+from elbowroom_proxy.cli.render import line
+from elbowroom_proxy.settings import Settings
+from elbowroom_proxy.vocabularies import FILES, Vocabularies
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Adds the one argument."""
+    parser.add_argument(
+        "file", type=Path, nargs="?", metavar="FILE", help="elbowroom.yaml; without it the built-in one"
+    )
+
+
+def run(args: Namespace) -> int:
+    """0: valid. A fault in a file is an `InvalidConfig`; one in a vocabulary is a 1."""
+    file = args.file or settings.config_folder() / "elbowroom.yaml"
+    read = settings.load(file)
+    print(line("config", str(file)), *told(read), sep="\n")
+    vocabularies = Vocabularies()
+    faults = vocabularies.verify()
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    if faults:
+        return 1
+    print(line("counting", f"{', '.join(sorted(FILES))}: as published"), "All of it holds.", sep="\n")
+    return 0
+
+
+def told(read: Settings) -> Iterator[str]:
+    """What a configuration says, in lines."""
+    for model in read.catalog.models:
+        basis = f"{model.counter}, {model.family}, {model.vocabulary}" if model.known else "unmapped: an upper bound"
+        endpoint = read.endpoints[model.name]
+        at = f"{endpoint.upstream} {endpoint.api_base or ''}".strip()
+        yield line("model", f"{model.name}: {model.context_window:,} tokens; {at}; counted by {basis}")
+    policy = read.policy
+    yield line("policy", f"{policy.id} {policy.version}: {policy.mode}, packer {policy.packer}; {policy.digest}")
+    for one in sorted(policy.classes, key=lambda one: (one.priority, one.name)):
+        default = ", the default" if one.name == policy.default_class else ""
+        yield line("class", f"{one.name}: {one.answer_reserve:,} tokens for the answer{default}")
+    general = read.general
+    yield line("counts", "shared in Redis" if general.redis_url else "kept in memory")
+    yield line("secret", "given" if general.secret else f"made and kept in {settings.STATE}")
+    yield line("traces", general.traces)

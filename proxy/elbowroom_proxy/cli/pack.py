@@ -1,0 +1,164 @@
+"""`elbowroom pack`: what the proxy would send, and why, without sending it.
+
+Knows: where requests are read from, how the engine is driven without a loop, and how its decision is printed.
+Does not know: how anything is decided. Nothing is written: no trace, no secret, no count.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, structs
+
+from elbowroom.account.trace import Facts, record
+from elbowroom.clean.known import Known
+from elbowroom.decision import Setting, decide, recount
+from elbowroom.errors import ElbowroomError
+from elbowroom.read.policy import Policy
+from elbowroom.read.request import read_request
+from elbowroom.records import Count, Packed, Refused
+from elbowroom_proxy import settings
+from elbowroom_proxy.answering import drive_here
+from elbowroom_proxy.cli import render
+from elbowroom_proxy.principal import OPEN
+from elbowroom_proxy.settings import Settings
+from elbowroom_proxy.sinks.jsonl import encode
+from elbowroom_proxy.tokens import Tokens
+from elbowroom_proxy.vocabularies import Vocabularies
+
+# Where no secret is configured: the same request gives the same bytes on every machine, and no file is made for it.
+OFFLINE_SECRET = "elbowroom pack, offline"  # noqa: S105 -- it protects nothing: nothing leaves
+KNOWN_BYTES = 64 << 20
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Adds the options."""
+    parser.add_argument("request", metavar="REQUEST", help="a chat body; .jsonl: one a line; -: standard input")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="elbowroom.yaml; without it the built-in one")
+    parser.add_argument("--policy", type=Path, metavar="FILE", help="another policy, classes/ beside it")
+    parser.add_argument("--budget", type=_tokens, metavar="TOKENS", help="evidence ceiling, over any policy")
+    parser.add_argument("--json", action="store_true", help='{"body": ..., "decision": ...} a line')
+
+
+def run(args: Namespace) -> int:
+    """0: packed. 1: the one request was refused. 2: there is nothing to read."""
+    offline = Offline(settings.load(args.config), args.policy, args.budget)
+    try:
+        bodies = list(_bodies(args.request))
+    except OSError as error:
+        print(f"{args.request}: {error.strerror}", file=sys.stderr)
+        return 2
+    many = args.request.endswith(".jsonl")
+    refused = False
+    for number, body in bodies:
+        outcome = offline.pack(body)
+        refused = refused or outcome.body is None
+        if args.json:
+            sys.stdout.buffer.write(outcome.json(number if many else None))
+        else:
+            print(*outcome.lines(f"{args.request}:{number}" if many else None), sep="\n")
+    return 1 if refused and not many else 0
+
+
+class Outcome(Struct, frozen=True):
+    """What became of one request."""
+
+    body: bytes | None  # None: refused
+    story: dict[str, Any]
+    context_window: int | None
+
+    def json(self, number: int | None) -> bytes:
+        """One line. A body's own line feeds stand between its tokens only, so a space does as well."""
+        body = b"null" if self.body is None else self.body.replace(b"\n", b" ").replace(b"\r", b" ")
+        story = encode(self.story).rstrip()
+        error = self.story["error"]
+        if error is None:
+            return b'{"body":%b,"decision":%b}\n' % (body, story)
+        if number is not None:
+            error = {**error, "line": number}
+        return b'{"body":%b,"decision":%b,"error":%b}\n' % (body, story, encode(error).rstrip())
+
+    def lines(self, name: str | None) -> Iterator[str]:
+        """For people."""
+        if name is not None:
+            yield render.line("line", name)
+        if self.body is not None:
+            pretty = json.dumps(json.loads(self.body), indent=2, ensure_ascii=False)
+            yield from map(render.printable, pretty.split("\n"))
+            yield ""
+        yield render.record(self.story, context_window=self.context_window)
+        if name is not None:
+            yield ""
+
+
+class Offline:
+    """The engine and what it asks, without a service around them."""
+
+    def __init__(self, configured: Settings, policy: Path | None, budget: int | None) -> None:
+        general = configured.general
+        self._keys = settings.keys(structs.replace(general, secret=general.secret or OFFLINE_SECRET))
+        self._configured = configured
+        chosen = configured.policy if policy is None else settings.load_policy(policy)
+        self._policy = chosen if budget is None else with_ceiling(chosen, budget)
+        self._tokens = Tokens(Vocabularies(), secret=self._keys.counts)
+        self._known = Known(KNOWN_BYTES)
+
+    def pack(self, body: bytes) -> Outcome:
+        """Decides about one body. Whatever is wrong with it is in the outcome."""
+        policy, catalog = self._policy, self._configured.catalog
+        facts = Facts(trace_id="", time="")
+        window = None
+        try:
+            request = read_request(body, {}, max_documents=policy.max_documents, documents=policy.documents)
+            facts = structs.replace(facts, conversation_id=request.context.conversation_id, stream=request.stream)
+            model = catalog.find(request.model)
+            window = model.context_window
+            facts = structs.replace(facts, upstream=model.upstream, upstream_model=model.upstream_model)
+            setting = Setting(
+                principal=OPEN,
+                policy=policy,
+                model=model,
+                counter=self._configured.counters[model.name],
+                nonce_key=self._keys.nonce,
+                hash_key=self._keys.hash,
+                known=self._known,
+            )
+            outcome = drive_here(decide(request, setting), self._tokens.count_now)
+            if isinstance(outcome, Packed) and outcome.decision.counted is None:
+                counted: Count = drive_here(recount(request, setting), self._tokens.count_now)
+                facts = structs.replace(facts, counted=counted)
+        except ElbowroomError as error:
+            outcome = Refused(error.code, error.message, error.param, error.status_hint, None)
+        if isinstance(outcome, Packed):
+            return Outcome(outcome.body, record(outcome.decision, facts), window)
+        told = {"code": outcome.code, "message": outcome.message, "param": outcome.param}
+        facts = structs.replace(facts, status=outcome.status_hint, error=told)
+        return Outcome(None, record(outcome.decision, facts), window)
+
+
+def with_ceiling(policy: Policy, tokens: int) -> Policy:
+    """The policy with this evidence ceiling, for every class."""
+    classes = tuple(
+        structs.replace(one, evidence=structs.replace(one.evidence, ceiling=tokens)) for one in policy.classes
+    )
+    return structs.replace(policy, evidence=structs.replace(policy.evidence, ceiling=tokens), classes=classes)
+
+
+def _bodies(name: str) -> Iterator[tuple[int, bytes]]:
+    """(line, body) of each request; the line is 1 where the whole file is one request."""
+    whole = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    if not name.endswith(".jsonl"):
+        yield 1, whole
+        return
+    yield from ((number, body) for number, body in enumerate(whole.split(b"\n"), start=1) if body.strip())
+
+
+def _tokens(word: str) -> int:
+    if not word.isdecimal():
+        raise ArgumentTypeError("must be a number of tokens, 0 or more")
+    return int(word)
