@@ -72,6 +72,10 @@ class Service:
     async def start(self) -> None:
         """Ready when it returns; not ready, and saying why, where a vocabulary is missing."""
         self.faults = await asyncio.to_thread(self.vocabularies.verify)
+        if not self.faults:
+            # Half a second each, which the first request would pay.
+            for name in {counter.vocabulary for counter in self.flow.counters.values()}:
+                await asyncio.to_thread(self.vocabularies.encoding, name)
         # What is there now stays: the collector need not look at it again with every request.
         gc.collect()
         gc.freeze()
@@ -134,7 +138,7 @@ def serve(settings: Settings, host: str, port: int) -> None:
     server(settings, host, port).run()
 
 
-def log_to_stderr() -> None:
+def log_to_stderr(level: int = logging.INFO) -> None:
     """One JSON line an event, on standard error."""
     structlog.configure(
         processors=[
@@ -143,7 +147,7 @@ def log_to_stderr() -> None:
             structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(ensure_ascii=False),
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
