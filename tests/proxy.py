@@ -7,6 +7,7 @@ Does not know: what a test expects. A test of signals needs `tests.servers.Elbow
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -93,6 +94,15 @@ class RunningProxy:
         self._server.should_exit = True
         self._thread.join(WAIT)
         assert not self._thread.is_alive()
+
+    def refuses_connections(self) -> None:
+        """Returns as soon as nobody listens any more."""
+
+        def refused() -> bool:
+            with socket.socket() as client:
+                return client.connect_ex(("127.0.0.1", self.port)) != 0
+
+        wait_until(refused)
 
     def __exit__(self, *_: object) -> None:
         self.stop()

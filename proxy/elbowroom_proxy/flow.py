@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import structlog
@@ -22,7 +22,7 @@ from elbowroom.errors import ElbowroomError, Overloaded
 from elbowroom.read.catalog import Catalog
 from elbowroom.read.policy import Policy
 from elbowroom.read.request import read_request
-from elbowroom.records import Answer, Count, Need, Packed, Refused, Request
+from elbowroom.records import Answer, Need, Packed, Refused, Request
 from elbowroom.write.citations import Verifier
 from elbowroom_proxy import wire
 from elbowroom_proxy.answering import drive
@@ -37,6 +37,7 @@ from elbowroom_proxy.whole import whole
 PING = b": ping\n\n"
 SETTLE = 0.2  # seconds to wait for the end of a body whose last event was relayed, so that its connection is kept
 
+LAST_WORDS = 2.0  # seconds that clients who do not read get to take an error, when the server is shutting down
 SHUTDOWN = Overloaded("The proxy is shutting down.")
 
 log = structlog.get_logger("elbowroom")
@@ -76,16 +77,21 @@ class Flow(Struct, kw_only=True):
     sink: TraceSink
     metrics: Metrics
     ping_interval: float | None = None  # seconds
-    counting: set[asyncio.Task[Count]] = msgspec.field(default_factory=set)
+    working: set[asyncio.Task[Any]] = msgspec.field(default_factory=set)
 
     def exchange(self, headers: Mapping[str, str]) -> Exchange:
         """One request, its headers read (names in lower case), its body not yet."""
         return Exchange(self, headers)
 
+    def work(self, task: asyncio.Task[Any]) -> None:
+        """`drained` waits for it."""
+        self.working.add(task)
+        task.add_done_callback(self.working.discard)
+
     async def drained(self) -> None:
-        """Returns when no count is under way, so that every record is with the sink."""
-        if self.counting:
-            await asyncio.wait(self.counting)
+        """Returns when nothing is under way, so that every record is with the sink; `LAST_WORDS` at the latest."""
+        if self.working:
+            await asyncio.wait(self.working, timeout=LAST_WORDS)
 
 
 class Exchange:
@@ -97,6 +103,10 @@ class Exchange:
         self._story = Story(headers, flow.metrics, flow.sink)
         self._streamed: Streamed | None = None
         self._answered = False
+
+    def began(self, task: asyncio.Task[Any]) -> None:
+        """Says which task works on it."""
+        self._flow.work(task)
 
     def client_left(self) -> None:
         """To be said before the work is cancelled for it."""
@@ -164,8 +174,7 @@ class Exchange:
         if outcome.decision.counted is None:
             # It fits whatever the count says, so the count need not be waited for.
             story.counting = asyncio.create_task(drive(recount(request, setting), self._answer))
-            flow.counting.add(story.counting)
-            story.counting.add_done_callback(flow.counting.discard)
+            flow.work(story.counting)
         return outcome, request
 
     async def _answer(self, need: Need) -> Answer:

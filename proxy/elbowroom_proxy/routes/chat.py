@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from typing import Any, cast
 
 from starlette.types import Receive, Scope, Send
 
@@ -26,7 +27,9 @@ class Chat:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         exchange = self._flow.exchange(headers)
         response = _Response(send)
-        watch = _Watch(exchange, receive)
+        work = cast("asyncio.Task[Any]", asyncio.current_task())
+        exchange.began(work)
+        watch = _Watch(exchange, work, receive)
 
         async def read_body() -> bytes:
             body = await _body(receive, headers, self._max_body_bytes)
@@ -38,13 +41,13 @@ class Chat:
                 async for part in parts:
                     await response.send(part)
         except asyncio.CancelledError:
+            work.uncancel()
             if not watch.gone:
                 # The server is shutting down and its patience is at an end. Who still waits is told.
+                watch.stop()
                 for part in exchange.cut_off():
                     await response.send(part)
                 await response.end()
-                raise
-            _uncancel()
         else:
             watch.stop()
             await response.end()
@@ -60,7 +63,7 @@ class _Response:
         if isinstance(part, bytes):
             await self._send({"type": "http.response.body", "body": part, "more_body": True})
             return
-        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in part.headers.items()]
+        headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in part.headers.items()]
         await self._send({"type": "http.response.start", "status": part.status, "headers": headers})
 
     async def end(self) -> None:
@@ -70,33 +73,28 @@ class _Response:
 class _Watch:
     """Waits for the client's leaving beside the work, and then cancels the work."""
 
-    def __init__(self, exchange: Exchange, receive: Receive) -> None:
+    def __init__(self, exchange: Exchange, work: asyncio.Task[Any], receive: Receive) -> None:
         self.gone = False
         self._exchange = exchange
+        self._work = work
         self._receive = receive
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """To be called once the body is read: whatever is received then is a disconnect."""
-        self._task = asyncio.create_task(self._wait(asyncio.current_task()))
+        self._task = asyncio.create_task(self._wait())
 
-    async def _wait(self, work: asyncio.Task[object] | None) -> None:
+    async def _wait(self) -> None:
         await self._receive()
-        if self._task is not None and work is not None:
+        if self._task is not None:
             self.gone = True
             self._exchange.client_left()
-            work.cancel()
+            self._work.cancel()
 
     def stop(self) -> None:
         if self._task is not None:
             self._task.cancel()
             self._task = None
-
-
-def _uncancel() -> None:
-    task = asyncio.current_task()
-    if task is not None:
-        task.uncancel()
 
 
 async def _body(receive: Receive, headers: dict[str, str], limit: int) -> bytes:
