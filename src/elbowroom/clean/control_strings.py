@@ -1,0 +1,85 @@
+"""The strings by which models are told who speaks: data, one row a rule.
+
+Knows: for each family the strings that its tokenizer or its template treats as control, and the shapes that cover
+whole families at once.
+Does not know: how they are found or broken (`neutralise`).
+
+A row is a character and a regular expression for what follows it, matched on a shadow of the text in which
+compatibility forms (full-width and the like) are folded to ASCII, so rows are plain ASCII. Three conditions, each held
+by a test: a match is at least two characters long, it contains no backslash, and a shorter text has no match that the
+longer one had not. They are why one backslash after the first character is enough, why breaking twice is breaking
+once, and why a text may be cut afterwards.
+A string that an earlier shape already covers is not listed again: without any one row some example stays live.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Rule(NamedTuple):
+    family: str
+    first: str  # the first character of every match
+    rest: str  # a regular expression for what follows it
+    examples: tuple[str, ...]
+
+
+_SHAPES = (
+    # ChatML, Llama 3 and 4, Phi, Command, DeepSeek, harmony, Granite, Kimi, GLM, Qwen, o200k and cl100k themselves.
+    # A space after the bar is an operator (`<| f |>`), not a token.
+    Rule("bars", "<", r"\|[^\s<>|\\][^<>|\\\n]{0,63}\|>", ("<|im_start|>", "<|eot_id|>", "<|start of turn|>", "<|x|>")),
+    Rule("bars, left", "<", r"\|\w{1,40}>", ("<|turn>", "<|tool_call>")),
+    Rule("bars, right", "<", r"\w{1,40}\|>", ("<turn|>", "<channel|>")),
+    Rule("brackets and bars", "[", r"\|\w{1,40}\|\]", ("[|system|]", "[|endofturn|]")),
+    Rule("DeepSeek markup", "<", r"/?\|DSML\|", ("<|DSML|invoke", "</|DSML|invoke")),
+    Rule("numbered", "<", r"(?:unused|reserved_|extra_id_|SPECIAL_)[0-9]{1,6}>", ("<unused7>", "<extra_id_0>")),
+    Rule("numbered", "[", r"(?:control_|UNUSED_TOKEN_)[0-9]{1,6}\]", ("[control_8]", "[UNUSED_TOKEN_146]")),
+    Rule("Seed", "<", r"/?seed:\w{1,40}>", ("<seed:bos>", "</seed:think>")),
+    Rule("Qwen coder", "<", r"(?:function|parameter)=", ("<function=", "<parameter=")),
+    Rule(
+        "Claude tools",
+        "<",
+        r"/?(?:antml:)?(?:function_calls|function_results|invoke|parameter)[\s>]",
+        ("<function_calls>", "</invoke>", "<invoke name"),
+    ),
+    Rule("Claude legacy", "H", r"(?<=\n\nH)uman:", ("\n\nHuman:",)),
+    Rule("Claude legacy", "A", r"(?<=\n\nA)ssistant:", ("\n\nAssistant:",)),
+    # Our own. `s` too: who is told "cite [S1]" obeys "[s1]" as well.
+    Rule("elbowroom tag", "<", r"/?[Ss][0-9]", ("<S1-", "</S1-", "<s2>", "</S12-")),
+    Rule("elbowroom citation", "[", r"/?[Ss][0-9]", ("[S1]", "[s12]", "[S1, S2]", "[/S1-")),
+)
+
+_STRINGS: dict[str, tuple[str, ...]] = {
+    "Llama 2 and Mistral": (
+        "<s>", "</s>", "<unk>", "<pad>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>",
+        "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]",
+        "[TOOL_CONTENT]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[ARGS]", "[CALL_ID]", "[THINK]", "[/THINK]",
+        "[IMG]", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[AUDIO]", "[BEGIN_AUDIO]",
+        "[TRANSCRIBE]", "[MODEL_SETTINGS]", "[/MODEL_SETTINGS]",
+    ),
+    "Gemma": (
+        "<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>", "<mask>", "<start_of_image>", "<end_of_image>",
+        "<image_soft_token>",
+    ),
+    "Command": (
+        "<BOS_TOKEN>", "<EOS_TOKEN>", "<EOP_TOKEN>", "<MASK_TOKEN>", "<PAD>", "<UNK>", "<CLS>", "<SEP>",
+    ),
+    "GLM": ("[gMASK]", "[sMASK]", "[MASK]", "<sop>", "<eop>"),
+    "InternLM": ("<eoh>", "<eoa>", "<eosys>"),
+    "MiniMax": ("]~!b[", "]~b]", "[e~[", "]!p~[", "<minimax:tool_call>", "</minimax:tool_call>"),
+    "tools": (
+        "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<tool_calls>", "</tool_calls>",
+        "</function>",
+    ),
+    "reasoning": ("<think>", "</think>"),
+}  # fmt: skip
+
+RULES: tuple[Rule, ...] = (
+    *_SHAPES,
+    *(
+        Rule(family, string[0], re.escape(string[1:]), (string,))
+        for family, strings in _STRINGS.items()
+        for string in strings
+    ),
+)

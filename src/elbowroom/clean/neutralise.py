@@ -1,0 +1,84 @@
+r"""Control strings, broken by one backslash after their first character: `<\|im_start|>`, `[\INST]`, `<\/s>`.
+
+Knows: how to find the strings of `control_strings` behind full-width and other compatibility forms, so that neither
+the text nor its NFKC form holds a live one.
+Does not know: which strings those are, or what else a text may say. Words that give orders are left as they are.
+
+Why once is enough: a match contains no backslash, so whatever still matched afterwards would be a piece of the input
+that no backslash was put into. But every piece that matched got one behind its first character.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from itertools import pairwise
+
+from elbowroom.clean.control_strings import RULES, Rule
+from elbowroom.clean.sanitise import Cleaned
+
+# Every block in which a character's NFKC form is plain ASCII.
+_COMPATIBLE = (
+    (0xA0, 0x17F), (0x1C7, 0x1F3), (0x2B0, 0x2E3), (0x37E, 0x37E), (0x1D2C, 0x1DBB), (0x1FEF, 0x1FEF),
+    (0x2000, 0x24EA), (0x2A74, 0x2A76), (0x2C7C, 0x2C7D), (0x3000, 0x3000), (0x3250, 0x33FF), (0xA7F2, 0xA7F4),
+    (0xFB00, 0xFB29), (0xFE10, 0xFE6B), (0xFF01, 0xFF5E), (0x107A5, 0x107A5), (0x1D400, 0x1D7FF),
+    (0x1F100, 0x1F190), (0x1FBF0, 0x1FBF9),
+)  # fmt: skip
+
+
+_FOLDS = {
+    code: form
+    for first, last in _COMPATIBLE
+    for code in range(first, last + 1)
+    if (form := unicodedata.normalize("NFKC", chr(code))).isascii()
+}
+
+
+def compile_rules(rules: Iterable[Rule]) -> re.Pattern[str]:
+    """One pattern that matches the first character of every control string, of overlapping ones too."""
+    rests: dict[str, list[str]] = {}
+    for rule in rules:
+        rests.setdefault(rule.first, []).append(rule.rest)
+    # Alternatives that begin with a plain character let the scanner skip everything else.
+    return re.compile("|".join(f"{re.escape(first)}(?={'|'.join(some)})" for first, some in rests.items()))
+
+
+LIVE = compile_rules(RULES)
+# A text without any of these holds no control string: brackets in all their forms, and an empty line.
+_SIGNS = tuple("<[]") + tuple(chr(code) for code, form in _FOLDS.items() if form in ("<", "[", "]")) + ("\n\n",)
+
+
+def neutralise(text: str, live: re.Pattern[str] = LIVE) -> Cleaned:
+    """Breaks every control string of a sanitised text. Idempotent; `spans` are the characters broken after.
+
+    `live` comes from `compile_rules`.
+    """
+    if not any(sign in text for sign in _SIGNS):
+        return Cleaned(text, 0, ())
+    if text.isascii():
+        places = [match.end() for match in live.finditer(text)]
+    else:
+        shadow = text.translate(_FOLDS)
+        places = [match.end() for match in live.finditer(shadow)]
+        if places and len(shadow) != len(text):
+            places = _origins(text, places)
+    if not places:
+        return Cleaned(text, 0, ())
+    cuts = [0, *places, len(text)]
+    pieces = [text[start:end] for start, end in pairwise(cuts)]
+    return Cleaned("\\".join(pieces), len(places), tuple((place - 1, place) for place in places))
+
+
+def _origins(text: str, places: list[int]) -> list[int]:
+    """Where in the text the characters ended that the shadow shows at `places`: some fold to two or three."""
+    ends: list[int] = []
+    length = 0
+    wanted = iter(places)
+    place = next(wanted)
+    for index, char in enumerate(text, start=1):
+        length += len(_FOLDS.get(ord(char), char))
+        if length == place:
+            ends.append(index)
+            place = next(wanted, -1)
+    return ends

@@ -1,0 +1,113 @@
+"""Characters that a reader cannot see, and line ends that come in eight forms.
+
+Knows: which characters go, which become a line feed, and where an invisible one is part of a letter or an emoji.
+Does not know: words, tokens or control strings. It folds no look-alikes: what is seen is sent as it was seen (NFKC
+would rewrite prose).
+
+Every decision looks at a whole run of invisible characters and its two visible neighbours, and what is kept of a run
+would be kept again, so the function is idempotent.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+
+class Cleaned(NamedTuple):
+    """A text after one step of cleaning."""
+
+    text: str
+    removed: int  # characters dropped or replaced (sanitise), control strings broken (neutralise)
+    spans: tuple[tuple[int, int], ...]  # where: code-point ranges of the text that went in
+
+
+_LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+# Unicode's Default_Ignorable_Code_Point (16.0), the interlinear annotation controls, the noncharacters, and the C0/C1
+# controls that are neither TAB nor a line end; the Basic Multilingual Plane first, then what lies above.
+_HIDDEN_BMP = (
+    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+)
+_HIDDEN = (
+    _HIDDEN_BMP
+    + "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    + "".join(chr(plane << 16 | end) for plane in range(1, 17) for end in (0xFFFE, 0xFFFF))
+)
+_HIDDEN_RUN = re.compile(f"[{_HIDDEN}]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# May anything have to be done? Most texts need none of it, and these two classes are scanned at once: every range above
+# the first plane costs each character, so everything up there (emoji too) goes the long way.
+_SUSPECT_ASCII = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_SUSPECT = re.compile(f"[\r\x0b\x0c\x85\u2028\u2029\ud800-\udfff{_HIDDEN_BMP}\U0001bca0-\U0010ffff]")
+
+# Unicode's Extended_Pictographic, its unassigned reserves included, plus the five skin tones.
+_PICTURE = re.compile(
+    "[\xa9\xae\u203c\u2049\u2122\u2139\u2194-\u2199\u21a9\u21aa\u231a\u231b\u2328\u2388\u23cf\u23e9-\u23f3"
+    "\u23f8-\u23fa\u24c2\u25aa\u25ab\u25b6\u25c0\u25fb-\u25fe\u2600-\u2605\u2607-\u2612\u2614-\u2685\u2690-\u2705"
+    "\u2708-\u2712\u2714\u2716\u271d\u2721\u2728\u2733\u2734\u2744\u2747\u274c\u274e\u2753-\u2755\u2757"
+    "\u2763-\u2767\u2795-\u2797\u27a1\u27b0\u27bf\u2934\u2935\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55\u3030\u303d"
+    "\u3297\u3299\U0001f000-\U0001f0ff\U0001f10d-\U0001f10f\U0001f12f\U0001f16c-\U0001f171\U0001f17e\U0001f17f"
+    "\U0001f18e\U0001f191-\U0001f19a\U0001f1ad-\U0001f1e5\U0001f201-\U0001f20f\U0001f21a\U0001f22f"
+    "\U0001f232-\U0001f23a\U0001f23c-\U0001f23f\U0001f249-\U0001f53d\U0001f546-\U0001f64f\U0001f680-\U0001f6ff"
+    "\U0001f774-\U0001f77f\U0001f7d5-\U0001f7ff\U0001f80c-\U0001f80f\U0001f848-\U0001f84f\U0001f85a-\U0001f85f"
+    "\U0001f888-\U0001f88f\U0001f8ae-\U0001f8ff\U0001f90c-\U0001f93a\U0001f93c-\U0001f945\U0001f947-\U0001faff"
+    "\U0001fc00-\U0001fffd]"
+)
+_KEYCAP_BASES = frozenset("0123456789#*")
+_KEYCAP = "\u20e3"
+_VS16, _ZWNJ, _ZWJ = "\ufe0f", "\u200c", "\u200d"
+_BLACK_FLAG = "\U0001f3f4"
+# The three tag sequences that are recommended for interchange: England, Scotland, Wales.
+_FLAG_TAGS = tuple(
+    "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f" for region in ("gbeng", "gbsct", "gbwls")
+)
+# Letters and vowel signs of Arabic, Syriac and the Indic scripts: a joiner between two of them changes the spelling.
+_JOINING = frozenset(
+    chr(code)
+    for block in (range(0x600, 0x780), range(0x860, 0x900), range(0x900, 0xE00))
+    for code in block
+    if unicodedata.category(chr(code))[0] in "LM"
+)
+
+
+def sanitise(text: str) -> Cleaned:
+    """Drops what cannot be seen, and gives every line end one form. Idempotent; plain prose comes back as it is.
+
+    Line ends are not counted as removed, lone surrogates (which become U+FFFD) are.
+    """
+    if not (_SUSPECT_ASCII if text.isascii() else _SUSPECT).search(text):
+        return Cleaned(text, 0, ())
+    pieces: list[str] = []
+    spans: list[tuple[int, int]] = [match.span() for match in _SURROGATE.finditer(text)]
+    removed = len(spans)
+    done = 0
+    for run in _HIDDEN_RUN.finditer(text):
+        start, end = run.span()
+        kept = _visible_part(text[start - 1 : start], run.group(), text[end : end + 1])
+        pieces += text[done:start], kept
+        done = end
+        if kept != run.group():
+            spans.append((start, end))
+            removed += end - start - len(kept)
+    pieces.append(text[done:])
+    text = _SURROGATE.sub("\ufffd", "".join(pieces))
+    return Cleaned(_LINE_ENDS.sub("\n", text), removed, tuple(sorted(spans)))
+
+
+def _visible_part(before: str, run: str, after: str) -> str:
+    """What a run of hidden characters contributes to the two visible ones around it; often nothing."""
+    if before == _BLACK_FLAG:
+        for tags in _FLAG_TAGS:
+            if run.startswith(tags):
+                return tags
+    kept = ""
+    picture = before and _PICTURE.match(before)
+    if _VS16 in run and (picture or (before in _KEYCAP_BASES and after == _KEYCAP)):
+        kept = _VS16
+    if _ZWJ in run and picture and after and _PICTURE.match(after):
+        kept += _ZWJ
+    elif before in _JOINING and after in _JOINING:
+        kept = next((char for char in run if char in (_ZWNJ, _ZWJ)), "")
+    return kept

@@ -1,0 +1,164 @@
+"""A text and what is known of it: everything that follows from the text alone, worked out once, when it is asked for.
+
+Knows: the clean form of an untrusted text, and its sentences, terms and shingles.
+Does not know: whose text it is, what it costs, what the question was.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from elbowroom.clean.neutralise import neutralise
+from elbowroom.clean.sanitise import sanitise
+from elbowroom.clean.sentences import Unit, units
+from elbowroom.clean.terms import terms
+
+_REST = re.compile(r"[\W_]+")
+_ASCII_REST = bytes(code for code in range(128) if not chr(code).isalnum())
+_SHINGLE = 6  # characters
+_JOINER = "\u200d"
+_SELF, _RECORD = 250, 100  # bytes: the object itself, and a tuple, string or number in it with its place in a table
+
+
+class Text:
+    """One text; nothing of it changes from outside. Spans are code points of `clean`.
+
+    `clean` is what is sent: sanitised, neutralised, without white space around it. `stripped` counts the invisible
+    characters that are gone, `neutralised` the control strings that were broken.
+    """
+
+    __slots__ = (
+        "_clean", "_neutralised", "_normal", "_normal_sentences", "_raw", "_sentence_terms", "_sentences", "_shingles",
+        "_stripped", "_terms", "_units",
+    )  # fmt: skip
+
+    def __init__(self, raw: str, clean: str, stripped: int, neutralised: int) -> None:
+        self._raw = raw
+        self._clean = clean
+        self._stripped = stripped
+        self._neutralised = neutralised
+        self._normal: str | None = None
+        self._normal_sentences: tuple[str, ...] | None = None
+        self._sentence_terms: tuple[Mapping[str, int], ...] | None = None
+        self._sentences: tuple[tuple[int, int], ...] | None = None
+        self._shingles: frozenset[str] | None = None
+        self._terms: Mapping[str, int] | None = None
+        self._units: tuple[Unit, ...] | None = None
+
+    @classmethod
+    def of(cls, raw: str) -> Text:
+        """Cleans `raw`. Known later by everything that can be asked of it."""
+        seen = sanitise(raw)
+        safe = neutralise(seen.text)
+        return cls(raw, safe.text.strip(), seen.removed, safe.removed)
+
+    def __repr__(self) -> str:
+        return f"Text({len(self._clean)} characters)"
+
+    @property
+    def raw(self) -> str:
+        return self._raw
+
+    @property
+    def clean(self) -> str:
+        return self._clean
+
+    @property
+    def stripped(self) -> int:
+        return self._stripped
+
+    @property
+    def neutralised(self) -> int:
+        return self._neutralised
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """Sentences, items, rows, blocks of code: what goes in whole or not at all, in order."""
+        if self._units is None:
+            self._units = units(self._clean)
+        return self._units
+
+    @property
+    def sentences(self) -> tuple[tuple[int, int], ...]:
+        """The spans of the units."""
+        if self._sentences is None:
+            self._sentences = tuple((unit.start, unit.end) for unit in self.units)
+        return self._sentences
+
+    @property
+    def terms(self) -> Mapping[str, int]:
+        """Term -> how often it occurs."""
+        if self._terms is None:
+            self._terms = MappingProxyType(terms(self._clean))
+        return self._terms
+
+    @property
+    def sentence_terms(self) -> tuple[Mapping[str, int], ...]:
+        """The terms of each unit."""
+        if self._sentence_terms is None:
+            self._sentence_terms = tuple(
+                MappingProxyType(terms(self._clean[start:end])) for start, end in self.sentences
+            )
+        return self._sentence_terms
+
+    @property
+    def normal(self) -> str:
+        """The clean text in lower case, nothing but letters and digits."""
+        if self._normal is None:
+            self._normal = normal(self._clean)
+        return self._normal
+
+    @property
+    def normal_sentences(self) -> tuple[str, ...]:
+        """The units in their normal form, those without a letter or digit left out."""
+        if self._normal_sentences is None:
+            forms = (normal(self._clean[start:end]) for start, end in self.sentences)
+            self._normal_sentences = tuple(form for form in forms if form)
+        return self._normal_sentences
+
+    @property
+    def shingles(self) -> frozenset[str]:
+        """All runs of six characters of the normal form; a shorter text is one shingle, an empty one has none."""
+        if self._shingles is None:
+            form = self.normal
+            last = max(len(form) - _SHINGLE, 0)
+            self._shingles = frozenset(form[at : at + _SHINGLE] for at in range(last + 1)) - {""}
+        return self._shingles
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes in memory now, roughly: what was asked for is kept, and counts."""
+        held = [self._raw, self._clean, self._normal or "", *(self._normal_sentences or ())]
+        made = (self._units, self._sentences, self._shingles, self._terms, *(self._sentence_terms or ()))
+        records = sum(len(some) + 1 for some in made if some)
+        return sum(map(sys.getsizeof, held)) + _RECORD * records + _SELF
+
+
+def normal(text: str) -> str:
+    """The text in lower case, nothing but letters and digits: what near copies are compared by."""
+    if text.isascii():  # several times faster
+        return text.lower().encode().translate(None, _ASCII_REST).decode()
+    return _REST.sub("", text.lower())
+
+
+def clean_line(text: str, limit: int = 120) -> str:
+    """An attribute's value: sanitised, on one line, neutralised, at most `limit` characters, no grapheme cut in two.
+
+    Quotes and angle brackets are the envelope's business.
+    """
+    line = neutralise(" ".join(sanitise(text).text.split())).text
+    if len(line) <= limit:
+        return line
+    cut = limit
+    while cut and (_continues(line[cut]) or line[cut - 1] == _JOINER):
+        cut -= 1
+    return line[: cut or limit].rstrip()
+
+
+def _continues(char: str) -> bool:
+    """Whether the character belongs to the one before it: marks, joiners, skin tones, the tags of a flag."""
+    return unicodedata.category(char) in ("Mn", "Mc", "Me", "Cf") or "\U0001f3fb" <= char <= "\U0001f3ff"
