@@ -130,8 +130,9 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
 
 
 def load_policy(file: Path) -> Policy:
-    """A policy file and the `classes/` beside it. Raises `InvalidConfig` with file and line."""
-    classes = sorted((file.parent / "classes").glob("*.yaml"))
+    """A policy file and the `classes/` beside it, else the defaults'. Raises `InvalidConfig` with file and line."""
+    beside = file.parent / "classes"
+    classes = sorted((beside if beside.is_dir() else config_folder() / "classes").glob("*.yaml"))
     return read_policy(
         (str(file), _text(file)),
         [(str(one), _text(one)) for one in classes],
