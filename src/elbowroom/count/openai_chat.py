@@ -21,6 +21,7 @@ from elbowroom.errors import CountUnavailable
 from elbowroom.records import Basis, Model, Plan
 
 TOOLS_MARGIN = 2
+_WIDEST_VOCABULARY = "cl100k_base"  # of the two, it needs more tokens for nearly every text
 _SYSTEM_SAVES = 4  # tools and formats join the system message; without one they are a message of their own
 _NAMED_CHOICE = 7
 _NAMED_FUNCTION = 4
@@ -29,8 +30,10 @@ _SPEAKERS = ("system", "developer", "user", "assistant")
 
 
 def build(model: Model) -> OpenAIChat:
-    """The counter of one model; an unmapped model is counted by the dearest family."""
-    return OpenAIChat(model.vocabulary, family(model.family if model.known else "unknown"))
+    """The counter of one model; an unmapped one is counted by the dearest family and the more wasteful vocabulary."""
+    if not model.known or model.family == "unknown":
+        return OpenAIChat(_WIDEST_VOCABULARY, family("unknown"))
+    return OpenAIChat(model.vocabulary, family(model.family))
 
 
 class OpenAIChat:

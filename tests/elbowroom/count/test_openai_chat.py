@@ -41,6 +41,8 @@ def test_without_messages_there_is_the_priming(nothing: dict[str, Any]) -> None:
 
 def test_an_unmapped_model_is_bounded_by_the_dearest_family() -> None:
     unknown = counter("gpt-4o", known=False)
+    assert (counter().vocabulary, unknown.vocabulary) == ("o200k_base", "cl100k_base")
+    assert counter("unknown").plan({"messages": [USER]}) == unknown.plan({"messages": [USER]})
     assert unknown.plan({"messages": [USER]}) == Plan(3 + 16 + 4, ("hi",), Basis.BOUNDED, 0)
     body = {"messages": [SYSTEM, USER], "tools": [{"type": "function", "function": {"name": "f", "strict": True}}]}
     assert unknown.plan(body).constant >= counter("gpt-5").plan(body).constant + 16

@@ -26,7 +26,7 @@ def bill_of(*calls: dict[str, Any], results: tuple[tuple[Any, str], ...] = (), r
 
 WRAPPED = (
     '{"tool_uses":[{"recipient_name":"functions.get_weather","parameters":{"city":"Oslo"}},'
-    '{"recipient_name":"functions.get_weather","parameters":{}}]}',
+    '{"recipient_name":"functions.get_weather","parameters":{}}]}'
 )
 
 
@@ -50,7 +50,7 @@ def test_a_result_without_its_call_is_counted_all_the_same() -> None:
 def test_parallel_calls_are_one_call_of_a_wrapper() -> None:
     bill = bill_of(call("1"), call("2", arguments="{}"), results=(("1", "rain"), ("2", "snow")))
     assert bill.texts == [
-        *WRAPPED,
+        WRAPPED,
         *("rain", "snow"),
     ]
     assert (bill.constant, bill.margin) == (6 + 2 * 9, 12)
