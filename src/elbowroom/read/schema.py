@@ -160,8 +160,10 @@ class _Walk:
 
     def resolve(self, reference: str) -> Any:
         """A reference inside the same schema; any other means anything."""
+        if not reference.startswith("#"):
+            return True
         place: Any = self.root
-        for step in reference.removeprefix("#").split("/")[1:]:
+        for step in reference.split("/")[1:]:
             name = step.replace("~1", "/").replace("~0", "~")
             if not isinstance(place, dict) or name not in place:
                 return True

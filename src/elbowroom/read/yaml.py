@@ -20,6 +20,7 @@ from elbowroom.errors import InvalidConfig
 T = TypeVar("T")
 
 _TAG = "tag:yaml.org,2002:"
+_SCALARS = {_TAG + kind for kind in ("str", "timestamp", "null", "bool", "int", "float")}
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
 _FRACTION = re.compile(r"[-+]?[0-9]+\.[0-9]*(?:[eE][-+]?[0-9]+)?")
 _WHERE = re.compile(r"(?P<what>.*?)(?: - at (?:`key` in )?`\$(?P<path>.*)`)?", re.DOTALL)
@@ -49,7 +50,7 @@ def read(text: str, file: str, kind: type[T]) -> Marked[T]:
     lines: dict[str, int] = {"": 1}
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        plain = {} if node is None else _Plain(file, lines).value(node, "")
+        plain = None if node is None else _Plain(file, lines).value(node, "")
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise InvalidConfig(f"{file}:{mark.line + 1 if mark else 1}: {error.problem or error.context}") from None
@@ -58,7 +59,7 @@ def read(text: str, file: str, kind: type[T]) -> Marked[T]:
     except RecursionError:
         raise InvalidConfig(f"{file}:1: nested too deeply") from None
     try:
-        return Marked(msgspec.convert(plain, kind), file, lines)
+        return Marked(msgspec.convert({} if plain is None else plain, kind), file, lines)
     except msgspec.ValidationError as error:
         raise _explained(str(error), file, lines) from None
 
@@ -80,7 +81,7 @@ class _Plain:
             return self.mapping(node, path)
         if isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
             return [self.value(item, f"{path}[{i}]") for i, item in enumerate(node.value)]
-        if isinstance(node, yaml.ScalarNode) and node.tag.startswith(_TAG):
+        if isinstance(node, yaml.ScalarNode) and node.tag in _SCALARS:
             return self.scalar(node.tag.removeprefix(_TAG), node.value, path)
         raise self.fault(path, "tags are not supported")
 

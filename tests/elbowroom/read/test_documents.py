@@ -1,0 +1,267 @@
+"""Documents in every shape that retrievers use become one shape, or an error that names field and position."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elbowroom.errors import InvalidDocument
+from elbowroom.read.documents import read_documents
+from elbowroom.records import Document
+
+
+def one(value):
+    (document,) = read_documents([value], 10)
+    return document
+
+
+def fault(*values):
+    with pytest.raises(InvalidDocument) as caught:
+        read_documents(list(values), 10)
+    assert caught.value.code == "invalid_document"
+    return caught.value.param
+
+
+def test_the_whole_of_it():
+    value = {
+        "id": "kb#3",
+        "text": "t",
+        "title": "T",
+        "section": "S",
+        "source_id": "kb",
+        "chunk_index": 3,
+        "url": "https://kb.example/1",
+        "version": "v",
+        "fetched_at": "2026-11-02",
+        "supersedes": ["old"],
+        "score": 1,
+        "rerank_score": 0.5,
+        "novelty": 0.25,
+        "lang": "en",
+        "kind": "kb",
+        "summary": "s",
+        "highlights": ["h"],
+        "parent_id": "p",
+        "anchor": "a",
+        "access": {"tenant": "x"},
+    }
+    expected = {**value, "position": 0, "score": 1.0, "supersedes": ("old",), "highlights": ("h",)}
+    assert msgspec.structs.asdict(one({**value, "unknown": {"deep": []}})) == expected
+
+
+def test_a_bare_string_is_a_document_without_a_label():
+    assert read_documents(["a", "b"], 2) == (Document(0, "d0", "a"), Document(1, "d1", "b"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"text": "t"},
+        {"content": "t"},
+        {"page_content": "t"},
+        {"pageContent": "t"},
+        {"snippet": "t"},
+        {"data": {"text": "t"}},
+        {"data": {"snippet": "t"}},
+        {"node": {"text": "t"}},
+        {"document": {"text": "t"}},
+        {"document": "t"},
+        {"text": "t", "snippet": "other"},
+        {"text": None, "content": "t"},
+        {"text": "t", "content": "t", "page_content": None},
+        {"content": [{"type": "text", "text": "t"}]},
+    ],
+)
+def test_where_a_text_may_be(value):
+    assert one(value).text == "t"
+
+
+def test_parts_are_joined_by_newlines():
+    assert one({"content": [{"type": "text", "text": "a"}, {"text": "b"}]}).text == "a\nb"
+    assert one({"content": []}).text == ""
+
+
+@pytest.mark.parametrize("value", [{"text": None}, {"document": None}, {"text": None, "node": {"text": None}}])
+def test_no_text_is_legal_if_it_is_said(value):
+    assert one(value).text is None
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_blank_text_is_legal(text):
+    assert one({"text": text}).text == text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"id": "x", "title": "t"},
+        {"document": {"title": "t"}},
+        {"node": "t"},
+        {"lc": 1, "type": "constructor", "id": None, "kwargs": {"page_content": "t"}},
+    ],
+)
+def test_a_text_must_be_named(value):
+    assert fault("a", value) == "documents[1]"
+
+
+@pytest.mark.parametrize(
+    ("value", "first", "second"),
+    [
+        ({"text": "SECRET", "content": "b"}, "text", "content"),
+        ({"page_content": "SECRET", "content": "b"}, "content", "page_content"),
+        ({"text": "SECRET", "content": "SECRET", "page_content": ""}, "text", "page_content"),
+    ],
+)
+def test_two_texts_that_disagree_are_both_named_and_not_quoted(value, first, second):
+    with pytest.raises(InvalidDocument) as caught:
+        read_documents([value], 10)
+    assert caught.value.param == f"documents[0].{first}, documents[0].{second}"
+    assert "SECRET" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ({"id": "a", "chunk_id": "b"}, "a"),
+        ({"id": None, "chunk_id": "b", "doc_id": "c"}, "b"),
+        ({"id_": "a"}, "a"),
+        ({"node": {"id_": "a"}, "doc_id": "b"}, "a"),
+        ({"doc_id": "a", "document_id": "b"}, "a"),
+        ({"document_id": 7}, "7"),
+        ({"id": -1}, "-1"),
+        ({"id": "x" * 256}, "x" * 256),
+        ({"metadata": {"id": "shared"}}, "d0"),
+        ({}, "d0"),
+    ],
+)
+def test_the_most_specific_id_wins(value, name):
+    assert one({"text": "t", **value}).id == name
+
+
+@pytest.mark.parametrize("name", ["", "x" * 257, True, 1.5, [], {}])
+def test_ids_that_cannot_be(name):
+    assert fault({"text": "t", "id": name}) == "documents[0].id"
+
+
+def test_own_ids_keep_clear_of_the_clients():
+    documents = read_documents(["a", {"id": "d0", "text": "b"}, {"id": "dd0", "text": "c"}], 10)
+    assert [document.id for document in documents] == ["ddd0", "d0", "dd0"]
+
+
+def test_one_id_one_text():
+    same = {"id": "a", "text": "t"}
+    assert [document.position for document in read_documents([same, same], 10)] == [0, 1]
+    read_documents([{"id": "a", "text": None}, {"id": "a", "text": ""}], 10)
+    with pytest.raises(InvalidDocument, match=r"documents\[2\].*documents\[0\]") as caught:
+        read_documents([same, "x", {"id": "a", "text": "u"}], 10)
+    assert caught.value.param == "documents[2].id"
+
+
+@pytest.mark.parametrize(
+    ("value", "field", "expected"),
+    [
+        ({"title": "a", "metadata": {"title": "b"}}, "title", "a"),
+        ({"metadata": {"title": "b"}, "filename": "c"}, "title", "b"),
+        ({"meta": {"file_name": "c"}}, "title", "c"),
+        ({"attributes": {"filename": "c"}}, "title", "c"),
+        ({"node": {"text": "t", "metadata": {"title": "b"}}}, "title", "b"),
+        ({"title": None, "metadata": None, "meta": {"title": "b"}}, "title", "b"),
+        ({"metadata": {"title": 1.5}}, "title", None),
+        ({"metadata": {"title": ["b"]}, "filename": "c"}, "title", "c"),
+        ({"data": {"title": "b"}}, "title", "b"),
+        ({"attributes": "x"}, "title", None),
+        ({"metadata": {"source": "a.pdf"}}, "source_id", "a.pdf"),
+        ({"metadata": {"source": "https://x.example/a"}}, "url", "https://x.example/a"),
+        ({"metadata": {"source": "https://x.example/a"}, "url": "u"}, "url", "u"),
+        ({"source_id": "kb", "metadata": {"source": "https://x.example/a"}}, "url", None),
+        ({"relevance_score": 0.5}, "score", 0.5),
+        ({"score": 0.25, "relevance_score": 0.5}, "score", 0.25),
+        ({"metadata": {"relevance_score": 0.5}}, "score", 0.5),
+        ({"metadata": {"score": "0.5"}}, "score", None),
+        ({"version": 3}, "version", "3"),
+        ({"supersedes": "a"}, "supersedes", ("a",)),
+        ({"highlights": []}, "highlights", ()),
+        ({"metadata": {"highlights": {"a": 1}}}, "highlights", ()),
+        ({"metadata": {"access": {"tenant": "x"}}}, "access", {"tenant": "x"}),
+        ({"access": {"tenant": "x"}, "metadata": {"access": {"tenant": "y"}}}, "access", {"tenant": "x"}),
+        ({"access": {"n": [1, "\ud800"], "\udfff": None}}, "access", {"n": [1, "\ufffd"], "\ufffd": None}),
+        ({"chunk_index": 0}, "chunk_index", 0),
+    ],
+)
+def test_where_the_rest_may_be(value, field, expected):
+    assert getattr(one({"text": "t", **value}), field) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("score", "0.5"),
+        ("score", True),
+        ("score", 10**400),
+        ("score", float("inf")),
+        ("rerank_score", "1"),
+        ("relevance_score", []),
+        ("novelty", "x"),
+        ("title", 1.5),
+        ("title", {}),
+        ("section", []),
+        ("source_id", True),
+        ("chunk_index", "3"),
+        ("chunk_index", 1.5),
+        ("chunk_index", False),
+        ("url", {}),
+        ("supersedes", [1]),
+        ("supersedes", {}),
+        ("highlights", 1),
+        ("access", "public"),
+        ("metadata", "x"),
+        ("text", 1),
+        ("text", ["x"]),
+        ("text", [{"type": "image"}]),
+    ],
+)
+def test_wrong_types_are_named(name, value):
+    assert fault("a", {"text": "t", name: value}) == f"documents[1].{name}"
+
+
+def test_a_broken_label_is_an_error_in_the_metadata_too():
+    assert fault({"text": "t", "metadata": {"access": ["acme"]}}) == "documents[0].access"
+
+
+@pytest.mark.parametrize("value", [None, 1, [], True])
+def test_elements_that_are_no_documents(value):
+    assert fault("a", value) == "documents[1]"
+
+
+@pytest.mark.parametrize("value", [{}, "text", 1, None])
+def test_no_list(value):
+    with pytest.raises(InvalidDocument) as caught:
+        read_documents(value, 10)
+    assert caught.value.param == "documents"
+
+
+ALIASES = "id id_ chunk_id text content page_content snippet data node document metadata title source url score access"
+NAMES = st.sampled_from(ALIASES.split())
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=()), max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(st.lists(st.dictionaries(NAMES, JSON, max_size=5) | st.text(max_size=4), max_size=4))
+def test_anything_is_read_whole_or_refused_by_name(values):
+    documents: tuple[Document, ...] = ()
+    refusal = None
+    try:
+        documents = read_documents(values, 4)
+    except InvalidDocument as error:
+        refusal = error
+    if refusal is not None:
+        assert (refusal.param or "").startswith("documents[")
+        return
+    assert [document.position for document in documents] == list(range(len(values)))
+    for document in documents:
+        for text in (document.id, document.text, document.title, document.source, document.url, repr(document.access)):
+            (text or "").encode()  # no lone surrogate is left

@@ -1,0 +1,137 @@
+"""The policy's files are checked against each other, and the shipped ones hold."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from elbowroom.errors import InvalidConfig
+from elbowroom.read import yaml
+from elbowroom.read.policy import Policy, QueryClass
+from elbowroom.read.policyfile import read_policy
+
+GATES = ("empty", "repeated_id", "duplicate", "source_cap", "over_count", "low_novelty", "over_budget")
+PACKERS = ("cover", "topk", "weighted")
+GENERAL = ("general.yaml", "name: general\n")
+
+
+def policy(text="", *classes):
+    files = [GENERAL, *((f"{i}.yaml", one) for i, one in enumerate(classes))]
+    return read_policy(("p.yaml", text), files, known_gates=GATES, known_packers=PACKERS)
+
+
+def shipped(root: Path):
+    folder = root / "config"
+    files = [(path.name, path.read_text()) for path in sorted((folder / "classes").glob("*.yaml"))]
+    return read_policy(
+        ("policy.yaml", (folder / "policy.yaml").read_text()), files, known_gates=GATES, known_packers=PACKERS
+    )
+
+
+def test_without_files_of_classes_there_is_the_default_one():
+    found = read_policy(("p.yaml", ""), [], known_gates=GATES, known_packers=PACKERS)
+    assert [one.name for one in found.classes] == ["general"]
+    assert found == Policy(digest=found.digest)
+
+
+def test_classes_stand_in_the_order_in_which_they_are_tried():
+    found = policy("", "name: b\npriority: 1\n", "name: a\n", "name: c\npriority: 1\nanswer_reserve: 5\n")
+    assert [one.name for one in found.classes] == ["b", "c", "a", "general"]
+    assert found.query_class("c").answer_reserve == 5
+
+
+def test_the_digest_is_of_the_texts_alone():
+    one = policy("id: x\n", "name: a\n")
+    assert re.fullmatch("[0-9a-f]{64}", one.digest)
+    files = [("elsewhere/a.yaml", "name: a\n"), ("elsewhere/general.yaml", GENERAL[1])]
+    other = read_policy(("elsewhere/p.yaml", "id: x\n"), files, known_gates=GATES, known_packers=PACKERS)
+    assert other.digest == one.digest
+    assert policy("id: x \n", "name: a\n").digest != one.digest
+    assert policy("id: x\n", "name: a \n").digest != one.digest
+    assert policy("id: x\n").digest != one.digest
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id: x\nclasses: []\n", "p.yaml:2: there is no such key; each class has a file"),
+        ("digest: x\n", "p.yaml:1: there is no such key"),
+        ("\ngates: [empty, nonsense]\n", "p.yaml:2: there is no gate nonsense; there are duplicate, empty,"),
+        ("gates:\n- empty\n- empty\n", "p.yaml:3: empty is given twice (gates[1])"),
+        ("packer: os.system\n", "p.yaml:1: there is no packer os.system; there are cover, topk, weighted"),
+        ("\ndefault_class: none\n", "p.yaml:2: there is no class none; there are general"),
+        ("input_limit: 300\n", "p.yaml:1: must be more than answer.min_output_tokens and safety_margin"),
+        ("answer:\n  output_cap: 10\n", "p.yaml:2: must not be less than answer.min_output_tokens"),
+        ("evidence: {min_excerpt_tokens: 2000}\n", "p.yaml:1: must not be more than evidence.max_passage_tokens"),
+        ("follow_up:\n  cues:\n    en:\n    - '('\n", "p.yaml:4: not a regular expression"),
+        ("follow_up: {not_cues: {zh: ['(']}}\n", "p.yaml:1: not a regular expression"),
+        ("mode: strict\n", "p.yaml:1: invalid enum value"),
+        ("\nhistory: {share: 1.5}\n", "p.yaml:2: expected `float` <= 1.0 (history.share)"),
+        ("evidence: {floor: 2}\n", "p.yaml:1: expected `float` <= 1.0 (evidence.floor)"),
+        ("input_limit: -5\n", "p.yaml:1: expected `int` >= 1 (input_limit)"),
+        ("budget: 5\n", "p.yaml:1: there is no such key (budget)"),
+    ],
+)
+def test_mistakes_in_the_policy(text, message):
+    with pytest.raises(InvalidConfig) as caught:
+        policy(text)
+    assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: general\n", "0.yaml:1: there is another class general (name)"),
+        ("priority: 1\n", "0.yaml:1: object missing required field `name`"),
+        ("name: a\nanswer_reserve: 31936\n", "0.yaml:2: with the policy's safety_margin it must be less"),
+        ("name: a\nevidence:\n  min_excerpt_tokens: 1501\n", "0.yaml:2: min_excerpt_tokens must not be more"),
+        ("name: a\nevidence: {max_passage_tokens: 40}\n", "0.yaml:2: min_excerpt_tokens must not be more"),
+        ("name: a\ncues:\n  en:\n  - fine\n  - '['\n", "0.yaml:5: not a regular expression"),
+        ("name: a\ncues: {en: ['a*']}\n", "0.yaml:2: matches everything"),
+        ("name: a\ncues: {en: ['(a+)+b']}\n", "0.yaml:2: a repeat inside a repeat"),
+        ("name: a\ncues: {en: ['x(?:a|b*c){2,}']}\n", "0.yaml:2: a repeat inside a repeat"),
+        ("name: a\nnot_cues: {en: ['(']}\n", "0.yaml:2: not a regular expression"),
+        ("name: a\ncue: x\n", "0.yaml:2: there is no such key (cue)"),
+    ],
+)
+def test_mistakes_in_a_class(text, message):
+    with pytest.raises(InvalidConfig) as caught:
+        policy("", text)
+    assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize("cue", ["(?:a b){2,3}", r"(a\+)+", "(?:ab?c)*x", "(?:a+)?b"])
+def test_cues_that_only_look_dangerous(cue):
+    assert policy("", f"name: a\ncues: {{en: ['{cue}']}}\n").query_class("a").cues == {"en": (cue,)}
+
+
+def test_the_shipped_policy_is_the_default_with_its_classes(root):
+    found = shipped(root)
+    assert {one.name: one.answer_reserve for one in found.classes} == {
+        "point_lookup": 300,
+        "how_to": 700,
+        "comparison": 900,
+        "aggregation": 1200,
+        "troubleshooting": 900,
+        "general": 700,
+    }
+    assert found.query_class("point_lookup").evidence.ceiling == 1500
+    assert found.query_class("aggregation").evidence.ceiling == 12_000
+    plain = Policy()
+    different = [name for name in Policy.__struct_fields__ if getattr(found, name) != getattr(plain, name)]
+    assert different == ["follow_up", "classes", "digest"]
+    assert found.follow_up.max_words == plain.follow_up.max_words
+    assert found.follow_up.max_characters == plain.follow_up.max_characters
+
+
+def test_the_shipped_files_explain_every_key(root):
+    """The file is the schema's documentation: each key stands in it."""
+    text = (root / "config" / "policy.yaml").read_text()
+    lines = yaml.read(text, "policy.yaml", Policy).lines
+    expected = set(Policy.__struct_fields__) - {"classes", "digest"}
+    for name in ("answer", "history", "tool_results", "evidence", "follow_up"):
+        kind = type(getattr(Policy(), name))
+        expected |= {f"{name}.{inner}" for inner in kind.__struct_fields__}
+    assert expected <= set(lines)
+    text = (root / "config" / "classes" / "point_lookup.yaml").read_text()
+    assert set(QueryClass.__struct_fields__) <= set(yaml.read(text, "c", QueryClass).lines)
