@@ -1,0 +1,118 @@
+"""A passage: a document after cleaning, as the gates and packers see it.
+
+Knows: the one shape that every gate and packer works on, and what "so far" means to them.
+Does not know: how text is cleaned or counted (both are done by then), which gates a policy has switched on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from elbowroom.clean.text import Text
+from elbowroom.records import Answer, Document, Drop, NeedCounts
+
+
+class Passage(Struct, frozen=True):
+    document: Document
+    text: Text  # cleaned, and whatever is known of it
+    title: str  # cleaned, one line; "" if there is none
+    relevance: float  # 0..1, min-max within its scale; by rank where scores are missing
+    rank: int  # 0 is the best by the caller's scores; ties by position
+    tag_tokens: int  # its opening and closing lines
+    body_tokens: int  # its whole cleaned text
+    authority: float = 0.5  # registered authority of its source; 0.5 where nobody registered it
+
+    @property
+    def tokens(self) -> int:
+        """What admitting it whole costs, tag lines included."""
+        return self.tag_tokens + self.body_tokens
+
+
+class Admitted(Struct, frozen=True):
+    """A passage that goes in: whole, or as an excerpt of whole sentences."""
+
+    passage: Passage
+    body: str  # what is sent of it
+    tokens: int  # tag lines included
+    spans: tuple[tuple[int, int], ...] = ()  # of the cleaned text, in code points; empty where it is whole
+    also_in: tuple[str, ...] = ()
+
+
+class Dropped(Struct, frozen=True):
+    passage: Passage
+    reason: Drop
+    detail: str = ""
+
+
+class Refusal(Struct, frozen=True):
+    """A gate's no: the detail for the trace, and the kept passage that it repeats, if that is why."""
+
+    detail: str
+    repeats: Passage | None = None
+
+
+class Room(Struct, frozen=True):
+    """What a gate may look at beside the passage: who was let in before it, and what is left."""
+
+    admitted: Sequence[Passage]  # in the order in which they were let in; grows, never shrinks, while a gate lives
+    tokens_left: int = 0  # of the evidence budget; means something to the pack-moment gates only
+    cost: int = 0  # what this passage costs as it would be sent now (whole or excerpt), tokens
+    novelty: float = 1.0  # of this passage against what was let in, where a packer knows it
+
+
+class Gate(Protocol):
+    """One reason to leave a passage out. Lives for one request: it may remember what it has seen in `room`."""
+
+    def __call__(self, passage: Passage, room: Room, /) -> Refusal | None: ...
+
+
+class GateModule(Protocol):
+    """What a file in `gates/` exports."""
+
+    REASON: Drop
+    MOMENT: Literal["sift", "pack"]  # before anything is packed, or each time a packer wants to let one in
+
+    def build(self, limits: Limits, /) -> Gate: ...
+
+
+class Limits(Struct, frozen=True):
+    """The evidence numbers that hold for this request: the policy's, with the class's own over them."""
+
+    ceiling: int
+    max_passages: int
+    per_source: int
+    max_passage_tokens: int
+    min_excerpt_tokens: int
+    rerank_keep: int
+    floor: float
+    min_novelty: float
+    recency: bool = False
+
+
+class Packing(Struct, frozen=True):
+    """What a packer hands back: every passage it was given is in exactly one of the two."""
+
+    admitted: tuple[Admitted, ...]  # best first
+    dropped: tuple[Dropped, ...]
+
+
+class Job(Struct, frozen=True):
+    """What a packer is given."""
+
+    passages: tuple[Passage, ...]  # survivors of the sift, by rank
+    question: Mapping[str, float]  # terms of the question -> weight (1.0, or 0.5 for a follow-up's last turn)
+    question_text: str
+    budget: int  # tokens for tag lines and bodies (the note is already taken off)
+    limits: Limits
+    vocabulary: str  # for the counts of excerpts
+    gates: tuple[tuple[Drop, Gate], ...]  # the pack-moment gates in the policy's order
+    reranked: bool = False
+
+
+class Packer(Protocol):
+    """A module in `packers/` is one packer: it exports `pack(job)`. Deterministic; ties by rank."""
+
+    def __call__(self, job: Job) -> Generator[NeedCounts, Answer, Packing]: ...
