@@ -30,6 +30,7 @@ def _paths(words: str) -> _Paths:
 
 
 _TEXT = _paths("text content page_content pageContent snippet data.text data.snippet node.text document.text document")
+_TEXT_ROOTS = frozenset(outer for _, outer, _ in _TEXT)
 _MUST_AGREE = ("text", "content", "page_content")
 _ID = _paths("id chunk_id id_ node.id_ doc_id document_id")
 _METADATA = _paths("metadata meta attributes data node.metadata")
@@ -110,9 +111,10 @@ def _found(item: dict[str, Any], position: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for where in (item, _metadata(item, position)):
         for name, value in where.items():
-            if value is None or name not in _KNOWN or name in found:
+            known = _KNOWN.get(name)
+            if known is None or value is None or name in found:
                 continue
-            convert, words = _KNOWN[name]
+            convert, words = known
             converted = convert(value)
             if converted is not None:
                 found[name] = converted
@@ -123,6 +125,9 @@ def _found(item: dict[str, Any], position: int) -> dict[str, Any]:
 
 def _text(item: dict[str, Any], position: int) -> str | None:
     """The first alias that holds one; None where all of them are null. No alias at all is an error."""
+    usual = item.get("text")
+    if isinstance(usual, str) and len(_TEXT_ROOTS.intersection(item)) == 1:
+        return whole(usual)
     found = {
         path: None if value is None else _as_text(value, position, path)
         for path, value in _present(item, _TEXT)
