@@ -25,7 +25,9 @@ SECRET = "a secret of the tests, no more"
 
 
 def config(upstream: FakeUpstream | str, *, window: int = 16_000, **general: Any) -> str:
-    """elbowroom.yaml: `fake` (a gpt-4o) and `org/fake` lead to `upstream`; the demo models are there as well.
+    """elbowroom.yaml: `gpt-4o` leads to `upstream`, and so do `fake` and `org/fake`, which are called `gpt-4o` there.
+
+    The demo models are there as well.
 
     `general` is added to `general_settings`.
     """
@@ -36,7 +38,7 @@ def config(upstream: FakeUpstream | str, *, window: int = 16_000, **general: Any
             "litellm_params": {"model": "openai/gpt-4o", "api_base": url, "api_key": "upstream-key"},
             "model_info": {"context_window": window, "max_output_tokens": 4_000},
         }
-        for name in ("fake", "org/fake")
+        for name in ("gpt-4o", "fake", "org/fake")
     ]
     demos = [
         {
