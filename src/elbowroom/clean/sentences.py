@@ -147,7 +147,9 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             yield begin, stop
             continue
         at = begin
-        for sentence in sentencex.segment("en", text[begin:stop].translate(_PLAIN)):
+        piece = text[begin:stop]
+        piece = piece.replace("\n", " ") if piece.isascii() else piece.translate(_PLAIN)
+        for sentence in sentencex.segment("en", piece):
             visible = sentence.strip()
             if visible:
                 left = at + len(sentence) - len(sentence.lstrip())
