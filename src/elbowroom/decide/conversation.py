@@ -15,7 +15,7 @@ from elbowroom.count.counter import Counter, Tally
 from elbowroom.decide.toolresult import cap
 from elbowroom.read.message import with_text
 from elbowroom.read.policy import Policy
-from elbowroom.read.split import tool_name
+from elbowroom.read.split import tool_names
 from elbowroom.records import Count, Message, Request, Split, Steps, ToolResult
 
 _TOOL_ROLES = ("tool", "function")
@@ -49,12 +49,13 @@ def cap_tool_results(
     """
     messages = list(request.messages)
     results: list[ToolResult] = []
+    names = tool_names(request)
     left = policy.tool_results.max_total_tokens
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if message.role not in _TOOL_ROLES:
             continue
-        name = tool_name(request, index)
+        name = names.get(index)
         caps = policy.tools.get(name or "", policy.tool_results)
         if only_named and name not in policy.tools:
             continue

@@ -68,11 +68,6 @@ def tool_names(request: Request) -> dict[int, str]:
     return names
 
 
-def tool_name(request: Request, index: int) -> str | None:
-    """The tool whose result that message is. For many messages of one request take `tool_names`."""
-    return tool_names(request).get(index)
-
-
 def _begins(role: str, in_turns: bool) -> bool:
     """Whether a message of that role opens a new turn, or behind the question a new group."""
     return role == "user" if in_turns else role not in ("tool", "function")

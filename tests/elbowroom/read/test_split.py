@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elbowroom.read.request import read_request
-from elbowroom.read.split import split, tool_name, tool_names
+from elbowroom.read.split import split, tool_names
 from elbowroom.records import Split
 
 
@@ -114,11 +114,11 @@ def test_names_of_tools():
         said("user"), call("a", names=("search",)), result("a"), custom, result("b"), without_id,
         {"role": "tool", "content": "x", "name": "said"}, result("zz"),
     )  # fmt: skip
-    assert tool_name(request, 2) == "search"
-    assert tool_name(request, 4) == "c\ufffd"
-    assert tool_name(request, 6) == "said"
-    assert tool_name(request, 7) is None
-    assert tool_name(request, 0) is None
+    assert tool_names(request)[2] == "search"
+    assert tool_names(request)[4] == "c\ufffd"
+    assert tool_names(request)[6] == "said"
+    assert 7 not in tool_names(request)
+    assert 0 not in tool_names(request)
 
 
 IDS = st.sampled_from(["a", "b", "c"])
