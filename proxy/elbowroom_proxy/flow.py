@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any, NamedTuple
 
 import msgspec
@@ -29,14 +29,13 @@ from elbowroom_proxy.answering import drive
 from elbowroom_proxy.metrics import Metrics
 from elbowroom_proxy.ports import Call, Reply, TraceSink, Upstream
 from elbowroom_proxy.principal import Identify
-from elbowroom_proxy.quiet import with_silences
+from elbowroom_proxy.quiet import settled, with_silences
 from elbowroom_proxy.story import Story
 from elbowroom_proxy.streamed import Streamed
 from elbowroom_proxy.whole import whole
 
 PING = b": ping\n\n"
 SETTLE = 0.2  # seconds to wait for the end of a body whose last event was relayed, so that its connection is kept
-
 LAST_WORDS = 2.0  # seconds that clients who do not read get to take an error, when the server is shutting down
 SHUTDOWN = Overloaded("The proxy is shutting down.")
 
@@ -101,12 +100,9 @@ class Exchange:
         self._flow = flow
         self._headers = headers
         self._story = Story(headers, flow.metrics, flow.sink)
+        self._reply: Reply | None = None
         self._streamed: Streamed | None = None
         self._answered = False
-
-    def began(self, task: asyncio.Task[Any]) -> None:
-        """Says which task works on it."""
-        self._flow.work(task)
 
     def client_left(self) -> None:
         """To be said before the work is cancelled for it."""
@@ -114,18 +110,10 @@ class Exchange:
 
     async def parts(self, read_body: Callable[[], Awaitable[bytes]]) -> AsyncGenerator[Part, None]:
         """The head, then the body as it comes. Whatever happens, a record is written in the end."""
-        story, reply = self._story, None
+        story = self._story
         try:
-            body = await read_body()
-            story.restart()
-            packed, request = await self._decide(body)
-            reply = await self._send(packed, request)
-            if reply.status < 300 and request.stream and _is_stream(reply):
-                async with aclosing(self._stream(reply, packed)) as parts:
-                    async for part in parts:
-                        yield part
-            else:
-                for part in await self._whole(reply, packed):
+            async with aclosing(self._respond(await read_body())) as parts:
+                async for part in parts:
                     yield part
         except ClientGone:
             story.disconnected = True
@@ -137,8 +125,8 @@ class Exchange:
             for part in self._failure(error):
                 yield part
         finally:
-            if reply is not None:
-                await reply.close()
+            if self._reply is not None:
+                await self._reply.close()
             story.end()
 
     def cut_off(self) -> Iterator[Part]:
@@ -150,57 +138,22 @@ class Exchange:
 
     # --- the steps ----------------------------------------------------------------------------------------------------
 
-    async def _decide(self, body: bytes) -> tuple[Packed, Request]:
-        flow, story = self._flow, self._story
-        policy = flow.policy
-        story.principal = principal = flow.identify(self._headers)
-        story.request = request = read_request(
-            body, self._headers, max_documents=policy.max_documents, documents=policy.documents
-        )
-        story.model = model = flow.catalog.find(request.model)
-        setting = Setting(
-            principal=principal,
-            policy=policy,
-            model=model,
-            counter=flow.counters[model.name],
-            nonce_key=flow.nonce_key,
-            hash_key=flow.hash_key,
-            known=flow.known,
-        )
-        outcome = await drive(decide(request, setting), self._answer)
-        story.decision = outcome.decision
+    async def _respond(self, body: bytes) -> AsyncGenerator[Part, None]:
+        self._story.restart()
+        request, outcome = await self._decide(body)
         if isinstance(outcome, Refused):
-            raise _refusal(outcome)
-        if outcome.decision.counted is None:
-            # It fits whatever the count says, so the count need not be waited for.
-            story.counting = asyncio.create_task(drive(recount(request, setting), self._answer))
-            flow.work(story.counting)
-        return outcome, request
-
-    async def _answer(self, need: Need) -> Answer:
-        return await self._flow.count(need, self._story.notes)
-
-    async def _send(self, packed: Packed, request: Request) -> Reply:
-        story = self._story
-        call = Call(
-            path="/chat/completions",
-            body=packed.body,
-            headers=wire.upstream_headers(self._headers),
-            model=packed.decision.model,
-            stream=request.stream,
-        )
-        story.mark("overhead")
-        reply = await self._flow.upstreams[packed.decision.model].send(call)
-        story.mark("first_byte")
-        return reply
-
-    async def _stream(self, reply: Reply, packed: Packed) -> AsyncGenerator[Part, None]:
-        story, ping = self._story, self._flow.ping_interval
-        story.said = self._streamed = streamed = Streamed(
-            hide_usage=packed.usage_asked, report=story.report(), verifier=_verifier(packed), sources=packed.sources
-        )
+            for part in self._failure(outcome):
+                yield part
+            return
+        reply = self._reply = await self._send(request, outcome)
+        is_stream = reply.headers.get("content-type", "").startswith("text/event-stream")
+        if not (request.stream and is_stream and reply.status < 300):
+            for part in await self._whole(reply, outcome):
+                yield part
+            return
+        streamed = self._begin(outcome)
         yield self._head(reply, wire.STREAM_HEADERS)
-        chunks = aiter(reply.chunks())
+        chunks, ping = aiter(reply.chunks()), self._flow.ping_interval
         async for chunk in chunks if ping is None else with_silences(chunks, ping):
             if part := streamed.feed(chunk) if chunk else PING:
                 yield part
@@ -209,11 +162,45 @@ class Exchange:
         if part := streamed.finish():
             yield part
         if streamed.failed:
-            story.fail(reply.status, streamed.failed, "The stream ended in an error.")
-        with suppress(TimeoutError, ElbowroomError):
-            async with asyncio.timeout(SETTLE):
-                async for _ in chunks:
-                    continue
+            self._story.fail(reply.status, streamed.failed, "The stream ended in an error.")
+        await settled(chunks, SETTLE)
+
+    async def _decide(self, body: bytes) -> tuple[Request, Packed | Refused]:
+        flow, story = self._flow, self._story
+        policy = flow.policy
+        story.principal = principal = flow.identify(self._headers)
+        story.request = request = read_request(
+            body, self._headers, max_documents=policy.max_documents, documents=policy.documents
+        )
+        story.model = model = flow.catalog.find(request.model)
+        counter = flow.counters[model.name]
+        setting = Setting(principal, policy, model, counter, flow.nonce_key, flow.hash_key, flow.known)
+        outcome = await drive(decide(request, setting), self._answer)
+        story.decision = outcome.decision
+        if isinstance(outcome, Packed) and outcome.decision.counted is None:
+            # It fits whatever the count says, so the count need not be waited for.
+            story.counting = asyncio.create_task(drive(recount(request, setting), self._answer))
+            flow.work(story.counting)
+        return request, outcome
+
+    async def _answer(self, need: Need) -> Answer:
+        return await self._flow.count(need, self._story.notes)
+
+    async def _send(self, request: Request, packed: Packed) -> Reply:
+        story = self._story
+        model = packed.decision.model
+        call = Call("/chat/completions", packed.body, wire.upstream_headers(self._headers), model, request.stream)
+        story.mark("overhead")
+        reply = await self._flow.upstreams[model].send(call)
+        story.mark("first_byte")
+        return reply
+
+    def _begin(self, packed: Packed) -> Streamed:
+        story = self._story
+        story.said = self._streamed = Streamed(
+            hide_usage=packed.usage_asked, report=story.report(), verifier=_verifier(packed), sources=packed.sources
+        )
+        return self._streamed
 
     async def _whole(self, reply: Reply, packed: Packed) -> tuple[Head, bytes]:
         story = self._story
@@ -234,14 +221,14 @@ class Exchange:
         ours = {**story.headers(), **more}
         return Head(reply.status, wire.client_headers(reply.headers, decoded=False, ours=ours))
 
-    def _failure(self, error: Exception) -> Iterator[Part]:
+    def _failure(self, error: Exception | Refused) -> Iterator[Part]:
         """What the client is told: a whole error, or the stream's last event where it has begun."""
         story = self._story
-        if not isinstance(error, ElbowroomError):
+        if not isinstance(error, ElbowroomError | Refused):
             log.error("unforeseen", trace_id=story.trace_id, exc_info=error)
             error = InternalError("The proxy failed while it was handling this request.")
         story.fail(error.status_hint, error.code, error.message, error.param)
-        if self._streamed is not None:
+        if self._streamed is not None and not isinstance(error, Refused):
             yield self._streamed.fail(error)
             return
         self._answered = True
@@ -252,18 +239,7 @@ class Exchange:
         yield response.body
 
 
-def _is_stream(reply: Reply) -> bool:
-    return reply.headers.get("content-type", "").startswith("text/event-stream")
-
-
 def _verifier(packed: Packed) -> Callable[[], Verifier] | None:
     """One verifier a choice; None where no label was given out, so that no answer need be read."""
     labels = frozenset(source.label for source in packed.sources)
     return (lambda: Verifier(labels)) if labels else None
-
-
-def _refusal(refused: Refused) -> ElbowroomError:
-    """The walk's no, as the error that it is."""
-    error = ElbowroomError(refused.message, param=refused.param)
-    error.code, error.status_hint = refused.code, refused.status_hint  # type: ignore[misc]
-    return error

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import suppress
+
+from elbowroom.errors import ElbowroomError
 
 
 async def with_silences(chunks: AsyncIterator[bytes], interval: float) -> AsyncGenerator[bytes, None]:
@@ -32,3 +35,11 @@ async def with_silences(chunks: AsyncIterator[bytes], interval: float) -> AsyncG
     finally:
         if pending is not None:
             pending.cancel()
+
+
+async def settled(chunks: AsyncIterator[bytes], patience: float) -> None:
+    """Takes what is left, for `patience` seconds at most: a connection whose body was read to its end can be kept."""
+    with suppress(TimeoutError, ElbowroomError):
+        async with asyncio.timeout(patience):
+            async for _ in chunks:
+                continue

@@ -8,7 +8,8 @@ from contextlib import aclosing
 
 import pytest
 
-from elbowroom_proxy.quiet import with_silences
+from elbowroom.errors import UpstreamUnavailable
+from elbowroom_proxy.quiet import settled, with_silences
 
 
 async def test_chunks_pass_in_order():
@@ -57,3 +58,21 @@ async def test_who_stops_listening_stops_the_waiting():
     async with aclosing(with_silences(chunks(), 0.001)) as heard:
         assert await anext(heard) == b""
     await asyncio.wait_for(stopped.wait(), 20)
+
+
+async def test_what_is_left_is_taken_to_its_end_or_for_as_long_as_patience_lasts():
+    taken: list[bytes] = []
+
+    async def chunks(end: str) -> AsyncIterator[bytes]:
+        for chunk in (b"a", b"b"):
+            taken.append(chunk)
+            yield chunk
+        if end == "never":
+            await asyncio.Event().wait()
+        if end == "broken":
+            raise UpstreamUnavailable("broken off")
+
+    for end in ("end", "never", "broken"):
+        taken.clear()
+        await settled(chunks(end), 0.01)
+        assert taken == [b"a", b"b"]

@@ -28,7 +28,7 @@ class Chat:
         exchange = self._flow.exchange(headers)
         response = _Response(send)
         work = cast("asyncio.Task[Any]", asyncio.current_task())
-        exchange.began(work)
+        self._flow.work(work)
         watch = _Watch(exchange, work, receive)
 
         async def read_body() -> bytes:
