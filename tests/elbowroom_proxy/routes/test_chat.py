@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from elbowroom.records import Mode
-from tests.proxy import Run, RunningProxy, config
+from tests.proxy import Run, RunningProxy, config, wait_until
 from tests.servers import free_port
 from tests.upstream import DONE, WAIT, Answer, FakeUpstream, answer_stream, chunk, streamed
 
@@ -104,6 +104,8 @@ def test_a_client_that_leaves_in_the_middle_takes_the_upstream_with_it(running_p
             assert b"HTTP/1.1 200" in client.recv(65536)
     assert seen.gone.wait(SECOND)
     assert proxy.trace()["disconnected"] is True
+    wait_until(lambda: not proxy.service.flow.working)
+    assert "elbowroom_requests_open 0.0" in httpx.get(f"{proxy.url}/metrics").text
 
 
 def test_a_client_that_leaves_while_it_does_not_read_takes_the_upstream_with_it(running_proxy: Run, fake_upstream):
