@@ -190,6 +190,7 @@ def test_an_untagged_request_is_served_where_nothing_can_be_counted(running_prox
     assert answer.status_code == 200
     assert "x-elbowroom-prompt-tokens" not in answer.headers
     assert (record(proxy, answer)["counted"], record(proxy, answer)["notes"]) == (None, ["not_counted"])
+    assert post(proxy, {**HELLO, "messages": [{"role": "user", "content": "word " * 5000}]}).status_code == 200
     tagged = post(proxy, TAGGED)
     assert (tagged.status_code, tagged.json()["error"]["code"]) == (503, "count_unavailable")
 
