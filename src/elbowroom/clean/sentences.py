@@ -150,10 +150,7 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         piece = text[begin:stop]
         piece = piece.replace("\n", " ") if piece.isascii() else piece.translate(_PLAIN)
         for sentence in sentencex.segment("en", piece):
-            visible = sentence.strip()
-            if visible:
-                left = at + len(sentence) - len(sentence.lstrip())
-                yield left, left + len(visible)
+            yield at + len(sentence) - len(sentence.lstrip()), at + len(sentence.rstrip())
             at += len(sentence)
 
 

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from elbowroom.clean.sanitise import sanitise
+
+PROSE = [
+    "Plain English — “quoted”, naïve café, 3 × 4 ≤ 12; tab\there.\n\nSecond paragraph.",
+    "退款期限为30天，逾期不退！“可以吗？”他问。",
+    "返品は30日以内です。「はい」と答えた。ﾊﾝｶｸ",
+    "هل يمكنني استرداد المبلغ؟ نعم، خلال ٣٠ يومًا.",
+    "می\u200cخواهم بدانم",  # Persian: a non-joiner inside a word
+    "क्\u200dष और हिन्दी में उत्तर",  # Hindi: a joiner inside a conjunct
+    "환불은 30일 이내에 가능합니다.",
+    "👨\u200d👩\u200d👧 👩🏽\u200d🚀 ❤\ufe0f\u200d🔥 🏳\ufe0f\u200d🌈 🧑🏻\u200d🤝\u200d🧑🏿 ✌🏽 🇩🇪 😀",
+    "Press 1\ufe0f\u20e3 or #\ufe0f\u20e3; ☎\ufe0f ©\ufe0f ☺\ufe0f",
+    "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f England",
+    "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f Scotland",
+    "🏴\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f Wales",
+    "𝒻(x) = ½ ﬁ ① 𠮷野家",
+]
+
+
+@pytest.mark.parametrize("text", PROSE)
+def test_prose_is_unchanged(text: str) -> None:
+    assert sanitise(text) == (text, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("raw", "clean", "removed", "spans"),
+    [
+        ("a\x00b\x1bc", "abc", 2, ((1, 2), (3, 4))),
+        ("p\xada\u200bss\u2060", "pass", 3, ((1, 2), (3, 4), (6, 7))),
+        ("a\u202eb\u2066c\u061cd", "abcd", 3, ((1, 2), (3, 4), (5, 6))),
+        ("x\U000e0041\U000e0042y", "xy", 2, ((1, 3),)),  # ASCII written in tags
+        ("x\ufdd0\uffff\U0010fffey", "xy", 3, ((1, 4),)),
+        ("a\u3164\u115fb\uffa0", "ab", 3, ((1, 3), (4, 5))),
+        ("lone \ud83d end\udc00", "lone \ufffd end\ufffd", 2, ((5, 6), (10, 11))),
+        ("a\ufe0fb", "ab", 1, ((1, 2),)),  # no emoji to select a form of
+        ("❤\ufe0f\ufe0f\ufe0e", "❤\ufe0f", 2, ((1, 4),)),  # one a base
+        ("7\ufe0f", "7", 1, ((1, 2),)),  # a digit is a base only inside a keycap
+        ("\ufe0f1", "1", 1, ((0, 1),)),
+        ("a\u200db", "ab", 1, ((1, 2),)),
+        ("👩\u200d", "👩", 1, ((1, 2),)),  # joins nothing
+        ("👩\u200da", "👩a", 1, ((1, 2),)),
+        ("م\u200c\u200d\u200cی", "م\u200cی", 2, ((1, 4),)),  # one joiner a gap, or a gap could spell bits
+        ("م\u200b\u2060ی", "می", 2, ((1, 3),)),
+        ("م\u200c.", "م.", 1, ((1, 2),)),
+        ("🏴\U000e0067\U000e0062\U000e0061\U000e007f", "🏴", 4, ((1, 5),)),  # a flag nobody recommends
+        (
+            "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f\U000e0041",
+            "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
+            1,
+            ((1, 8),),
+        ),
+    ],
+)
+def test_hidden_characters_go(raw: str, clean: str, removed: int, spans: tuple[tuple[int, int], ...]) -> None:
+    assert sanitise(raw) == (clean, removed, spans)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"])
+def test_every_line_end_is_a_line_feed_and_counts_for_nothing(end: str) -> None:
+    assert sanitise(f"a{end}b") == ("a\nb", 0, ())
+
+
+def test_a_control_between_two_halves_of_a_line_end_is_gone_for_good() -> None:
+    once = sanitise("a\r\x00\nb").text
+    assert sanitise(once).text == once == "a\nb"
+
+
+TROUBLE = (
+    "a1#\r\n\t\x00\x85\u2028\xad\u200b\u200c\u200d\u202e\u2060\ufe0e\ufe0f\u20e3\ufeff\u3164\ufdd0می्क"
+    "❤👩🏽🏴😀\U000e0067\U000e0062\U000e0065\U000e006e\U000e007f\ud800\udfff"
+)
+FLAG = "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+HOSTILE = st.lists(st.sampled_from([*TROUBLE, FLAG]) | st.characters(), max_size=20).map("".join)
+
+
+@given(HOSTILE)
+@example("❤\u200d\ufe0f🔥")
+def test_idempotent(text: str) -> None:
+    once = sanitise(text)
+    assert sanitise(once.text) == (once.text, 0, ())
+
+
+@given(HOSTILE)
+def test_what_is_removed_and_where_add_up(text: str) -> None:
+    cleaned = sanitise(text)
+    assert bool(cleaned.removed) == bool(cleaned.spans)
+    assert list(cleaned.spans) == sorted(cleaned.spans)
+    assert all(0 <= start < end <= len(text) for start, end in cleaned.spans)
+    assert cleaned.removed <= sum(end - start for start, end in cleaned.spans)
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126) | st.sampled_from("\n\t")))
+def test_printable_ascii_is_unchanged(text: str) -> None:
+    assert sanitise(text).text == text
+
+
+def test_the_shared_payloads_keep_their_visible_words(shared: Path) -> None:
+    payloads = json.loads((shared / "data" / "injection_payloads.json").read_text())
+    for row in payloads:
+        clean = sanitise(row["text"]).text
+        assert sanitise(clean).text == clean
+        assert clean.isascii() or row["text"] == clean or len(clean) < len(row["text"])
+    smuggled = [row["text"] for row in payloads if "\U000e0067" in row["text"] and "🏴" not in row["text"]]
+    assert smuggled
+    assert not any("\U000e0000" <= char <= "\U000e0fff" for text in smuggled for char in sanitise(text).text)
