@@ -47,13 +47,9 @@ _WIDE_STOP = re.compile(
     r"[。！？｡।॥۔؟][。！？｡।॥۔؟!?….]*+(?:[”’」』\"')】》〉）]*+(?<![”’」』\"'])|[”’」』\"')】》〉）]*+(?![\w,，、]))"
 )
 _WESTERN_STOP = re.compile(r"[.!?…]\W{0,8}?\s")
-_PLAIN = {
-    **dict.fromkeys(
-        (*range(9, 14), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000), " "
-    ),
-    **dict.fromkeys(map(ord, "«»“”„‟《》「」『』"), '"'),
-    **dict.fromkeys(map(ord, "‘’‚‛‹›"), "'"),
-}
+_UNUSUAL_SPACE = re.compile(r"[^\S ]")
+_DOUBLE_QUOTE = re.compile("[«»“”„‟《》「」『』]")
+_SINGLE_QUOTE = re.compile("[‘’‚‛‹›]")
 _SPACE = re.compile(r"\s*")
 # A sentence goes on in the next line if this line is long and does not end like one, or ends with a comma.
 _WRAPPED = 50
@@ -147,8 +143,9 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             yield begin, stop
             continue
         at = begin
-        piece = text[begin:stop]
-        piece = piece.replace("\n", " ") if piece.isascii() else piece.translate(_PLAIN)
+        piece = _UNUSUAL_SPACE.sub(" ", text[begin:stop])
+        if not piece.isascii():
+            piece = _SINGLE_QUOTE.sub("'", _DOUBLE_QUOTE.sub('"', piece))
         for sentence in sentencex.segment("en", piece):
             yield at + len(sentence) - len(sentence.lstrip()), at + len(sentence.rstrip())
             at += len(sentence)
