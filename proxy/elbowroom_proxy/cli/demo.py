@@ -41,19 +41,18 @@ class Answer(Struct, frozen=True):
     annotations: tuple[Mapping[str, Any], ...] = ()
 
 
-def arguments(parser: ArgumentParser) -> None:
-    """Adds the one option."""
-    parser.add_argument("--port", type=int, default=0, help="default: a free one")
+def arguments(_: ArgumentParser) -> None:
+    """There are none."""
 
 
-def run(args: Namespace) -> int:
+def run(_: Namespace) -> int:
     """0: every request was answered, and billed as counted. At a terminal it goes on serving until Ctrl-C."""
     configured = settings.load(environ={})  # the built-in defaults, whatever this machine's environment says
     folder = Path(configured.general.traces)
     windows = {model.name: model.context_window for model in configured.catalog.models}
     todo = samples()
     app.log_to_stderr(logging.WARNING)
-    server = app.server(configured, "127.0.0.1", args.port)
+    server = app.server(configured, "127.0.0.1", 0)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     with serving(server) as address:
         stories: list[dict[str, Any]] = []
@@ -81,7 +80,7 @@ def serving(server: uvicorn.Server) -> Iterator[str]:
         while not server.started and thread.is_alive() and time.monotonic() < deadline:
             time.sleep(0.01)
         if not server.started:
-            raise RuntimeError("the proxy did not start")
+            raise SystemExit("the proxy did not start")
         host, port = server.servers[0].sockets[0].getsockname()
         yield f"http://{host}:{port}"
     finally:
@@ -111,7 +110,7 @@ def trace(folder: Path, trace_id: str) -> dict[str, Any]:
     deadline = time.monotonic() + PATIENCE
     while (story := read.find(folder, trace_id)) is None:
         if time.monotonic() > deadline:
-            raise RuntimeError(f"no trace {trace_id} in {folder}")
+            raise SystemExit(f"no trace {trace_id} in {folder}")
         time.sleep(0.005)
     return story
 
@@ -124,7 +123,8 @@ def told(sample: Sample, answer: Answer, story: Mapping[str, Any], context_windo
     yield render.line("question", render.printable(question))
     yield from render.decision(story, context_window=context_window)
     yield render.line("tokens", render.tokens(story))
-    yield render.line("overhead", f"{story['timings_ms']['overhead']:.1f} ms")
+    if "overhead" in story["timings_ms"]:  # not where it was refused
+        yield render.line("overhead", f"{story['timings_ms']['overhead']:.1f} ms")
     for name, text in zip(("answer", *[""] * answer.text.count("\n")), answer.text.split("\n"), strict=True):
         yield render.line(name, render.printable(text))
     for source in dict.fromkeys(f"{one['title']}  {one['url']}" for one in answer.annotations):

@@ -27,7 +27,7 @@ from elbowroom_proxy.answering import drive_here
 from elbowroom_proxy.cli import render
 from elbowroom_proxy.principal import OPEN
 from elbowroom_proxy.settings import Settings
-from elbowroom_proxy.sinks.jsonl import encode
+from elbowroom_proxy.sinks.line import encode
 from elbowroom_proxy.tokens import Tokens
 from elbowroom_proxy.vocabularies import Vocabularies
 
@@ -75,13 +75,13 @@ class Outcome(Struct, frozen=True):
     def json(self, number: int | None) -> bytes:
         """One line. A body's own line feeds stand between its tokens only, so a space does as well."""
         body = b"null" if self.body is None else self.body.replace(b"\n", b" ").replace(b"\r", b" ")
-        story = encode(self.story).rstrip()
+        story = encode(self.story)
         error = self.story["error"]
         if error is None:
             return b'{"body":%b,"decision":%b}\n' % (body, story)
         if number is not None:
             error = {**error, "line": number}
-        return b'{"body":%b,"decision":%b,"error":%b}\n' % (body, story, encode(error).rstrip())
+        return b'{"body":%b,"decision":%b,"error":%b}\n' % (body, story, encode(error))
 
     def lines(self, name: str | None) -> Iterator[str]:
         """For people."""

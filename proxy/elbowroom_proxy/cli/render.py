@@ -115,9 +115,7 @@ def tokens(story: Record) -> str:
 
 def table(documents: Sequence[Record]) -> Iterator[str]:
     """A line a document, the admitted first, in the order in which the model sees them."""
-    ordered = sorted(
-        documents, key=lambda one: (one["label"] is None, int((one["label"] or "S0")[1:]), one["position"])
-    )
+    ordered = sorted(documents, key=_shown)
     wide = min(32, max(width(printable(one["id"])) for one in ordered))
     for one in ordered:
         label = f"[{one['label']}]" if one["label"] else "-"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from elbowroom_proxy.cli import render
 from elbowroom_proxy.settings import STATE
-from elbowroom_proxy.sinks import jsonl, read
+from elbowroom_proxy.sinks import line, read
 
 COLUMNS = "{:<23} {:<32} {:<16} {:<15} {:>6} {:>5} {:>5} {:>8} {:>8}"
 
@@ -62,5 +62,5 @@ def _show(args: Namespace) -> int:
     if story is None:
         print(f"no trace in {args.folder} has the id {render.printable(args.id)}", file=sys.stderr)
         return 1
-    print(jsonl.encode(story).decode().rstrip() if args.json else render.record(story))
+    print(line.encode(story).decode() if args.json else render.record(story))
     return 0

@@ -7,7 +7,6 @@ Does not know: what is in a record beyond its `time`, or how records are searche
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import queue
 import threading
@@ -15,10 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-import msgspec
 import structlog
 
 from elbowroom.errors import InvalidConfig
+from elbowroom_proxy.sinks.line import encode
 
 MAX_QUEUE = 1024  # records that wait for the disk
 MAX_BYTES = 64 << 20  # a file this long is followed by another
@@ -73,7 +72,7 @@ class JsonlSink:
 
     def _append(self, record: Mapping[str, Any]) -> None:
         day = str(record["time"])[:10]
-        line = encode(record)
+        line = encode(record) + b"\n"
         if self._file is None or day != self._day or self._file.tell() >= self._max_bytes:
             self._leave()
             self._file, self._day = _next_file(self._folder, day), day
@@ -92,14 +91,6 @@ class JsonlSink:
                 os.fsync(file.fileno())
         except OSError as error:
             log.error("trace_file_not_synced", error=str(error))
-
-
-def encode(record: Mapping[str, Any]) -> bytes:
-    """One line. Half a surrogate pair in a client's id is kept as its escape."""
-    try:
-        return msgspec.json.encode(record) + b"\n"
-    except UnicodeEncodeError:
-        return json.dumps(record, separators=(",", ":")).encode() + b"\n"
 
 
 def _next_file(folder: Path, day: str) -> IO[bytes]:

@@ -13,6 +13,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from elbowroom_proxy.sinks.line import decode
+
 IDS = ("trace_id", "request_id", "client_request_id")
 BLOCK = 1 << 16  # bytes read at once, from a file's end
 
@@ -58,11 +60,8 @@ def _records(path: Path, containing: str) -> Iterator[dict[str, Any]]:
     sought = containing.encode() if containing.isascii() and json.dumps(containing) == f'"{containing}"' else b""
     for line in backwards(path):
         if sought in line:
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict):
+            record = decode(line)
+            if record is not None:
                 yield record
 
 

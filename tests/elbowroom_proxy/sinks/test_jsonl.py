@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from elbowroom.errors import InvalidConfig
-from elbowroom_proxy.sinks.jsonl import JsonlSink, encode
+from elbowroom_proxy.sinks.jsonl import JsonlSink
 
 
 def record(number=1, day="2026-03-01", **more):
@@ -105,12 +105,6 @@ async def test_a_file_that_cannot_be_synced_is_no_reason_to_stop(tmp_path, monke
     sink.write(record(2, day="2026-03-02"))
     await sink.close()
     assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_half_a_surrogate_pair_is_kept_as_its_escape():
-    line = encode({"id": "a\ud800", "name": "热泵"})
-    assert json.loads(line) == {"id": "a\ud800", "name": "热泵"}
-    assert encode({"name": "热泵"}) == '{"name":"热泵"}\n'.encode()
 
 
 def test_a_folder_that_cannot_be_made_ends_the_start(tmp_path):

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elbowroom_proxy.sinks import read
-from elbowroom_proxy.sinks.jsonl import encode
+from elbowroom_proxy.sinks.line import encode
 
 
 @pytest.fixture
 def folder(tmp_path):
     def keep(name, *records, torn=""):
-        (tmp_path / name).write_bytes(b"".join(map(encode, records)) + torn.encode())
+        (tmp_path / name).write_bytes(b"".join(encode(one) + b"\n" for one in records) + torn.encode())
 
     def one(trace_id, time, **more):
         return {"trace_id": trace_id, "time": time, **more}
@@ -51,7 +51,7 @@ def test_what_is_no_id_finds_nothing(folder, ident):
 
 def test_the_latest_of_several_with_one_id_is_meant(tmp_path):
     records = [{"trace_id": str(n), "time": f"2026-03-01T0{n}", "client_request_id": "mine"} for n in range(3)]
-    (tmp_path / "2026-03-01-1-0000.jsonl").write_bytes(b"".join(map(encode, records)))
+    (tmp_path / "2026-03-01-1-0000.jsonl").write_bytes(b"".join(encode(one) + b"\n" for one in records))
     assert read.find(tmp_path, "mine") == records[-1]
 
 

@@ -1,0 +1,30 @@
+"""A record as one line of JSON, and back.
+
+Knows: that a line holds no line feed, and that a client's id may hold half a surrogate pair.
+Does not know: files, or what is in a record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+
+def encode(record: Mapping[str, Any]) -> bytes:
+    """Without a line feed at its end. What UTF-8 cannot say is kept as its escape."""
+    try:
+        return msgspec.json.encode(record)
+    except UnicodeEncodeError:
+        return json.dumps(record, separators=(",", ":")).encode()
+
+
+def decode(line: bytes) -> dict[str, Any] | None:
+    """The record; None where the line is none, half written for instance."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
