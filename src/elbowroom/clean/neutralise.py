@@ -34,8 +34,8 @@ _FOLDS = {
     if (form := unicodedata.normalize("NFKC", chr(code))).isascii()
 }
 
-# Substituting what folds is many times faster than translating all. Above the first plane one range stands for all: each
-# further one would cost every character, and what does not fold stays as it is.
+# Substituting what folds is many times faster than translating all. Above the first plane one range stands for all, as
+# each further one would cost every character; what does not fold stays as it is.
 _FOLDABLE = re.compile(f"[{re.escape(''.join(chr(code) for code in _FOLDS if code < 0x10000))}\U00010000-\U0010ffff]")
 
 
