@@ -89,6 +89,7 @@ def test_a_client_that_leaves_before_the_first_byte_takes_the_upstream_with_it(
     record = proxy.trace()
     assert (record["disconnected"], record["status"], record["stream"]) == (True, None, stream)
     assert post(proxy).status_code == 200
+    assert proxy.trace(1)["status"] == 200
     assert len(proxy.traces()) == 2
 
 
