@@ -21,7 +21,7 @@ from elbowroom.errors import CountUnavailable
 from elbowroom.records import Basis, Model, Plan
 
 TOOLS_MARGIN = 2
-_WIDEST_VOCABULARY = "cl100k_base"  # of the two, it needs more tokens for nearly every text
+WIDEST_VOCABULARY = "cl100k_base"  # of the two, it needs more tokens for nearly every text
 _SYSTEM_SAVES = 4  # tools and formats join the system message; without one they are a message of their own
 _NAMED_CHOICE = 7
 _NAMED_FUNCTION = 4
@@ -32,7 +32,7 @@ _SPEAKERS = ("system", "developer", "user", "assistant")
 def build(model: Model) -> OpenAIChat:
     """The counter of one model; an unmapped one is counted by the dearest family and the more wasteful vocabulary."""
     if not model.known or model.family == "unknown":
-        return OpenAIChat(_WIDEST_VOCABULARY, family("unknown"))
+        return OpenAIChat(WIDEST_VOCABULARY, family("unknown"))
     return OpenAIChat(model.vocabulary, family(model.family))
 
 
@@ -59,7 +59,7 @@ class OpenAIChat:
             bill.basis = Basis.BOUNDED
         if body.get("web_search_options") is not None:
             raise CountUnavailable("what a web search adds cannot be counted", param="web_search_options")
-        functions = _functions(body) if body.get("tools") or body.get("functions") else []
+        functions = functions_of(body) if body.get("tools") or body.get("functions") else []
         messages = body.get("messages")
         system = add_messages(
             bill, messages if isinstance(messages, list) else (), rules, with_tools=bool(functions), sizes=sizes
@@ -115,7 +115,7 @@ class OpenAIChat:
         return factor * size + 8 + self._family.spare
 
 
-def _functions(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+def functions_of(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The functions that the model is told of, from `tools` and from the older `functions`."""
     found = []
     tools, functions = body.get("tools") or [], body.get("functions") or []

@@ -19,17 +19,19 @@ MAX_CHARS = 1 << 20  # written for one function, each level of nesting counted a
 _TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 
 
-def namespace(functions: Sequence[Mapping[str, Any]], *, older: bool = False) -> str:
+def namespace(functions: Sequence[Mapping[str, Any]], *, older: bool = False, titled: bool = False) -> str:
     """The text that a list of functions (`name`, `description`, `parameters`) becomes.
 
     `older`: as the `functions` field is written, each property on a line of its own and comments outside only.
+    `titled`: as the Responses form is written, where titles, and descriptions of objects, are comments too.
     """
     lines = ["namespace functions {", ""]
     for function in functions:
         lines += _comment(function.get("description"))
         parameters = function.get("parameters")
         if isinstance(parameters, dict) and _properties(parameters):
-            lines.append(f"type {function['name']} = (_: {_Schema(parameters, older).members(parameters, 0)}) => any;")
+            written = _Schema(parameters, older, titled).members(parameters, 0)
+            lines.append(f"type {function['name']} = (_: {written}) => any;")
         else:
             lines.append(f"type {function['name']} = () => any;")
         lines.append("")
@@ -52,9 +54,10 @@ def _properties(schema: Mapping[str, Any]) -> dict[str, Any]:
 class _Schema:
     """Writes one function's parameters; `root` is where references start."""
 
-    def __init__(self, root: Mapping[str, Any], older: bool) -> None:
+    def __init__(self, root: Mapping[str, Any], older: bool, titled: bool) -> None:
         self.root = root
         self.older = older
+        self.titled = titled
         self.open: set[str] = set()  # references that are being written
         self.chars = 0
 
@@ -67,16 +70,22 @@ class _Schema:
             resolved = self.resolve(value)
             mark = "" if name in needed else "?"
             written.append((resolved, self.spend(f"{name}{mark}: {self.type(value, depth + 1)}")))
-        if not self.older and not any(value.get("description") or "default" in value for value, _ in written):
-            return "{ " + ", ".join(text for _, text in written) + " }"
-        lines = ["{"]
+        lines = self.comments(schema) if self.titled else []
+        if not self.older and not any("default" in value or self.comments(value) for value, _ in written):
+            return "\n".join([*lines, "{ " + ", ".join(text for _, text in written) + " }"])
+        lines.append("{")
         for value, text in written:
             if depth == 0 or not self.older:
-                lines += _comment(value.get("description"))
+                lines += self.comments(value)
             line = f"{text}, // default: {_default(value['default'])}" if "default" in value else f"{text},"
             lines.append("  " * depth + line if self.older else line)
         lines.append("}")
         return self.spend("\n".join(lines))
+
+    def comments(self, schema: Mapping[str, Any]) -> list[str]:
+        """What is said above a property, and in the Responses form above an object."""
+        title = schema.get("title") if self.titled else None
+        return [*([f"// {title}"] if isinstance(title, str) and title else []), *_comment(schema.get("description"))]
 
     def type(self, schema: Any, depth: int) -> str:
         """The TypeScript type of one schema."""
