@@ -17,6 +17,7 @@ from elbowroom.errors import InvalidConfig
 COMMANDS = {
     "serve": "run the proxy",
     "pack": "decide about requests offline, and print what would be sent",
+    "count": "say what requests will be billed for, offline",
     "check": "validate a configuration and say what it means",
     "traces": "list the traces, or show one",
     "demo": "send sample requests through a proxy of its own, and show what happens to them",

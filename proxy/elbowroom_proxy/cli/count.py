@@ -136,7 +136,7 @@ class Counts:
         ident, billed = row.get("id"), row.get("expected_prompt_tokens")
         told = Counted(
             id=None if ident is None else str(ident),
-            group=(str(row.get("provider") or "openai"), str(row.get("kind") or "-")),
+            group=_group(row),
             count=None,
             billed=billed if isinstance(billed, int) else None,
         )
@@ -150,7 +150,7 @@ class Counts:
         name = self._model or row.get("model")
         if not isinstance(name, str) or not name:
             raise CountUnavailable("the row names no model, and --model none either", param="model")
-        responses = row.get("endpoint") == "responses" or "input" in row
+        responses = is_responses(row)
         if "messages" not in row and not responses:
             raise CountUnavailable("the row has no messages", param="messages")
         counter = self._counter(str(row.get("provider") or "openai"), name, responses=responses)
@@ -181,6 +181,17 @@ class Counts:
         if encoders.missing(model.vocabulary):
             return structs.replace(model, counter="bounded", vocabulary=BYTES)
         return model
+
+
+def is_responses(row: Mapping[str, Any]) -> bool:
+    """Whether the row is a request of OpenAI's Responses form."""
+    return row.get("endpoint") == "responses" or "input" in row
+
+
+def _group(row: Mapping[str, Any]) -> tuple[str, str]:
+    """(provider, kind) in the table; bills in another form, or that are doubted, are compared apart."""
+    provider, kind = str(row.get("provider") or "openai"), str(row.get("kind") or "-")
+    return f"{provider} responses" if is_responses(row) else provider, f"{kind} suspect" if row.get("suspect") else kind
 
 
 def table(done: Iterable[Counted]) -> Iterator[str]:
