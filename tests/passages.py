@@ -85,7 +85,7 @@ def passages(documents: Iterable[Mapping[str, Any]]) -> list[Passage]:
 def gates_of(moment: str, numbers: Limits, *names: str) -> tuple[tuple[Drop, Gate], ...]:
     """The gates of those names, all if there are none, that act at that moment."""
     modules = [gates.load(name) for name in names or sorted(gates.NAMES)]
-    return tuple((module.REASON, module.build(numbers)) for module in modules if module.MOMENT == moment)
+    return tuple((module.REASON, module.build(numbers)) for module in modules if moment == module.MOMENT)
 
 
 def job(some: Iterable[Passage], *, question: str = "", budget: int = 10**6, **rest: Any) -> Job:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elbowroom.decide import gates
-from elbowroom.decide.passage import Refusal, Room
+from elbowroom.decide.passage import Passage, Refusal, Room
 from elbowroom.records import Drop
 from tests.passages import limits, passage
 
@@ -34,7 +34,7 @@ def test_only_what_lies_in_the_folder_can_be_loaded(name):
 
 @pytest.mark.parametrize("name", sorted(gates.NAMES))
 def test_a_gate_is_named_after_its_reason(name):
-    assert gates.load(name).REASON == Drop(name)
+    assert Drop(name) == gates.load(name).REASON
     assert gates.load(name).MOMENT in ("sift", "pack")
 
 
@@ -53,7 +53,7 @@ def test_what_is_new_short_and_alone_passes(name):
 def test_a_refusal_has_a_detail_and_repeats_only_what_was_let_in(name, texts, left, novelty):
     def run() -> list[Refusal | None]:
         gate = gates.load(name).build(NUMBERS)
-        kept = []
+        kept: list[Passage] = []
         answers = []
         for at, text in enumerate(texts):
             one = passage(text, position=at, source_id=str(at % 2))

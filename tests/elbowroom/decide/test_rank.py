@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,7 +57,7 @@ def test_ranks_are_a_permutation_and_relevance_falls_with_them(some):
     values = [relevance for relevance, _ in found]
     assert all(0 <= value <= 1 for value in values)
     # Neighbouring scales meet in one number, computed in two ways.
-    assert all(a >= b - 1e-12 for a, b in zip(values, values[1:], strict=False))
+    assert all(a >= b - 1e-12 for a, b in pairwise(values))
 
 
 @given(st.lists(finite, unique=True, max_size=12), st.randoms(use_true_random=False))
