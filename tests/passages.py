@@ -7,14 +7,14 @@ real ones are.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from elbowroom.clean.text import Text
 from elbowroom.decide import gates
 from elbowroom.decide.passage import Gate, Job, Limits, Passage
 from elbowroom.decide.rank import relevances
-from elbowroom.records import Answer, Document, Drop, NeedCounts
+from elbowroom.records import Document, Drop, NeedCounts, Steps
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ def tokens(text: str) -> int:
     return len(_TOKEN.findall(text))
 
 
-def drive(steps: Generator[NeedCounts, Answer, T], asked: list[NeedCounts] | None = None) -> T:
+def drive(steps: Steps[T], asked: list[NeedCounts] | None = None) -> T:
     """Answers every question of a piece of the walk; notes them in `asked`."""
     answer: Any = None
     while True:
@@ -35,6 +35,7 @@ def drive(steps: Generator[NeedCounts, Answer, T], asked: list[NeedCounts] | Non
             need = steps.send(answer)
         except StopIteration as done:
             return done.value
+        assert isinstance(need, NeedCounts)
         if asked is not None:
             asked.append(need)
         answer = tuple(map(tokens, need.texts))
