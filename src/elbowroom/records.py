@@ -164,6 +164,15 @@ class Principal(Struct, frozen=True):
     models: tuple[str, ...] | None = None
 
 
+class ChatTemplate(Struct, frozen=True):
+    """How a self-hosted model's prompt is written: its own template, as text, and what the template is given."""
+
+    source: str  # jinja
+    tokens: Mapping[str, str] = {}  # `bos_token`, `eos_token`, ...
+    variables: Mapping[str, Any] = {}  # the server's default template arguments, e.g. `enable_thinking`
+    today: str | None = None  # YYYY-MM-DD, for templates that print the date
+
+
 class Model(Struct, frozen=True):
     """One row of the catalog: what a model name stands for."""
 
@@ -176,6 +185,7 @@ class Model(Struct, frozen=True):
     family: str  # the framing rules inside that counter, e.g. `gpt-4o`, `gpt-5`, `o-series`
     vocabulary: str  # whose tokens are meant, e.g. `o200k_base`
     known: bool = True  # False: nobody mapped it; counted by the maximum over families, `bounded`
+    template: ChatTemplate | None = None  # where the operator gave one
 
 
 # --- counting ---------------------------------------------------------------------------------------------------------
@@ -187,6 +197,14 @@ class Count(Struct, frozen=True):
     tokens: int
     basis: Basis
     margin: int = 0
+
+
+class Learned(Struct, frozen=True):
+    """What the last bills of one shape of request have taught, in tokens."""
+
+    largest: int  # the largest difference between bill and count, either way
+    bills: int  # how many that is the largest of
+    refused: int = 0  # by how much, at least, a count was too low that the upstream refused as too long
 
 
 class Plan(Struct, frozen=True):
@@ -209,7 +227,16 @@ class NeedCounts(Struct, frozen=True, tag="counts"):
     recurring: bool = True
 
 
-Need = NeedCounts
+class NeedEndpointCount(Struct, frozen=True, tag="endpoint_count"):
+    """Asks the model's own counting endpoint for a whole prompt; answered by one integer, or by none if there is none
+    to be had.
+    """
+
+    model: str  # the catalog's name
+    body: bytes  # chat members as JSON, the same bytes for the same prompt
+
+
+Need = NeedCounts | NeedEndpointCount
 Answer = tuple[int, ...]
 T = TypeVar("T")
 Steps = Generator[Need, Answer, T]  # a piece of the walk: asks Needs, takes their Answers, ends in a T
@@ -307,6 +334,7 @@ class Decision(Struct, frozen=True):
     edits: tuple[Edit, ...]
     notes: tuple[str, ...]  # what a reviewer should notice: warnings and degradations, in words
     answers: tuple[Answer, ...]  # recorded answers to the Needs, in order: replay
+    shape: str = ""  # which requests its bill is compared with
 
 
 class Packed(Struct, frozen=True):
