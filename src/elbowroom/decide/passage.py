@@ -6,13 +6,13 @@ Does not know: how text is cleaned or counted (both are done by then), which gat
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 from msgspec import Struct
 
 from elbowroom.clean.text import Text
-from elbowroom.records import Answer, Document, Drop, NeedCounts
+from elbowroom.records import Document, Drop, Steps
 
 
 class Passage(Struct, frozen=True):
@@ -115,4 +115,4 @@ class Job(Struct, frozen=True):
 class Packer(Protocol):
     """A module in `packers/` is one packer: it exports `pack(job)`. Deterministic; ties by rank."""
 
-    def __call__(self, job: Job) -> Generator[NeedCounts, Answer, Packing]: ...
+    def __call__(self, job: Job) -> Steps[Packing]: ...

@@ -124,8 +124,8 @@ class _Field:
     def _is_common(self, name: str) -> bool:
         common = self.common.get(name)
         if common is None:
-            naming = sum(name in text for text in self.normals)
-            common = self.common[name] = naming > max(2, COMMON * len(self.passages))
+            naming = [at for at, text in enumerate(self.normals) if name in text]
+            common = self.common[name] = len(naming) > max(2, COMMON * len(self.passages))
         return common
 
 
