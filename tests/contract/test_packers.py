@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elbowroom.decide import packers
@@ -74,6 +74,7 @@ def test_only_what_lies_in_the_folder_can_be_loaded(name):
 
 
 @pytest.mark.parametrize("name", sorted(packers.NAMES))
+@settings(max_examples=40)
 @given(cases)
 def test_every_passage_is_on_one_side_and_nothing_is_over_budget(name, case):
     packing = work(name, case)
@@ -88,6 +89,7 @@ def test_every_passage_is_on_one_side_and_nothing_is_over_budget(name, case):
 
 
 @pytest.mark.parametrize("name", sorted(packers.NAMES))
+@settings(max_examples=40)
 @given(cases)
 def test_the_caps_hold(name, case):
     packing = work(name, case)
@@ -100,6 +102,7 @@ def test_the_caps_hold(name, case):
 
 
 @pytest.mark.parametrize("name", sorted(packers.NAMES))
+@settings(max_examples=40)
 @given(cases, st.permutations(range(8)), st.permutations(range(8)))
 def test_the_order_in_which_scored_candidates_come_means_nothing(name, case, scores, order):
     case = {**case, "scores": scores}

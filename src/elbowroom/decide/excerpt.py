@@ -7,6 +7,7 @@ Does not know: where units end (the text does), what a token is (counts are aske
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import fsum
 
 from msgspec import Struct
 
@@ -76,7 +77,8 @@ def _gap(left_out: str, *, before: bool, after: bool) -> str:
 
 
 def _most_telling_first(text: Text, weights: Mapping[str, float]) -> list[int]:
-    own = [sum(weight for term, weight in weights.items() if term in terms) for terms in text.sentence_terms]
+    # fsum: sets have no order, and the same terms must give the same sum.
+    own = [fsum(weights[term] for term in weights.keys() & terms.keys()) for terms in text.sentence_terms]
     worth = list(own)
     worth[0] += LEAD * sum(weights.values())
     for at in range(1, len(own)):

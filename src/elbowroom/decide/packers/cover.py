@@ -68,9 +68,11 @@ class _Field:
         self.speaking = {term: [at for at in intake.speaking[term] if at < n] for term in intake.weights}
         self.shares = {term: weight / whole for term, weight in intake.weights.items()}  # of what is not covered yet
         self.uncovered = [0.0] * n
+        self.terms: list[list[str]] = [[] for _ in passages]
         for term, share in self.shares.items():
             for at in self.speaking[term]:
                 self.uncovered[at] += share
+                self.terms[at].append(term)
         self.relevance = self._relevance()
         self.factor: list[float] = [
             passage.authority * recency * min(passage.tokens, job.limits.max_passage_tokens) ** -COST
@@ -91,10 +93,11 @@ class _Field:
     def admit(self, admitted: int) -> list[int]:
         """Takes note of what is covered now. Returns those whose gain rose, because their title was named."""
         text = self.passages[admitted].text
-        for term in [term for term in self.shares if admitted in self.speaking[term]]:
-            share = self.shares.pop(term)
-            for at in self.speaking[term]:
-                self.uncovered[at] -= share
+        for term in self.terms[admitted]:
+            share = self.shares.pop(term, 0.0)  # 0: covered already
+            if share:
+                for at in self.speaking[term]:
+                    self.uncovered[at] -= share
         risen = []
         for term in self.unnamed.keys() & text.terms.keys():
             names = [at for at in self.unnamed[term] if self.titles[at].named_in(text.terms.keys(), text.normal)]
