@@ -46,7 +46,7 @@ class Service:
 
     def __init__(self, settings: Settings, keys: Keys) -> None:
         general = settings.general
-        self.vocabularies = Vocabularies()
+        self.vocabularies = Vocabularies(files=settings.tokenizers)
         self.faults: tuple[str, ...] = ("the vocabularies are not checked yet",)
         self.cache: CountCache = RedisCounts(general.redis_url) if general.redis_url else MemoryCounts()
         self.tokens = Tokens(self.vocabularies, secret=keys.counts, cache=self.cache)
@@ -135,6 +135,8 @@ def server(settings: Settings, host: str, port: int) -> uvicorn.Server:
 def serve(settings: Settings, host: str, port: int) -> None:
     """Serves until it is told to stop: one process, since counts in memory are one process's."""
     log_to_stderr()
+    for note in settings.notes:
+        structlog.get_logger().warning(note)
     server(settings, host, port).run()
 
 

@@ -7,6 +7,7 @@ Does not know: what a policy or a model means (the engine reads those), or what 
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import hmac
 import os
@@ -19,14 +20,16 @@ from typing import Annotated, Any, Protocol
 from msgspec import Meta, Struct, structs
 
 from elbowroom import count
+from elbowroom.count.bounded import VOCABULARY as BYTES
 from elbowroom.count.counter import Counter
 from elbowroom.decide import gates, packers
 from elbowroom.errors import CountUnavailable, InvalidConfig
 from elbowroom.read import yaml
-from elbowroom.read.catalog import Catalog, ModelRow
+from elbowroom.read.catalog import Catalog, Local, ModelRow
 from elbowroom.read.policy import Config, Policy
 from elbowroom.read.policyfile import read_policy
 from elbowroom.records import Model
+from elbowroom_proxy import encoders, modelfiles
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Positive = Annotated[int, Meta(gt=0)]
@@ -73,6 +76,7 @@ class Endpoint(Struct, frozen=True):
     total_timeout: float
     max_concurrency: int
     max_queue: int
+    api_version: str | None = None
 
 
 class Meter(Protocol):
@@ -93,6 +97,8 @@ class Settings(Struct, frozen=True):
     endpoints: Mapping[str, Endpoint]  # by model name
     counters: Mapping[str, Counter]  # by model name
     policy: Policy
+    tokenizers: Mapping[str, Path] = {}  # the operator's own files, by vocabulary
+    notes: tuple[str, ...] = ()  # what is counted worse than it could be, and why
 
 
 class Keys(Struct, frozen=True):
@@ -114,7 +120,8 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
     file = file or config_folder() / "elbowroom.yaml"
     marked = yaml.read(_text(file), str(file), File)
     general = _general(marked, environ)
-    catalog = Catalog.of(marked.value.model_list, marked.fault)
+    local, tokenizers = _local(marked, file.parent)
+    catalog, notes = _countable(marked, Catalog.of(marked.value.model_list, marked.fault, local=local))
     endpoints = {
         row.model_name: _endpoint(
             marked, f"model_list[{i}]", row, catalog.find(row.model_name).upstream, general, environ
@@ -126,7 +133,7 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
         row.model_name: _counter(marked, f"model_list[{i}].model_info.counter", catalog.find(row.model_name))
         for i, row in enumerate(marked.value.model_list)
     }
-    return Settings(general, catalog, endpoints, counters, load_policy(policy))
+    return Settings(general, catalog, endpoints, counters, load_policy(policy), tokenizers, notes)
 
 
 def load_policy(file: Path) -> Policy:
@@ -203,7 +210,43 @@ def _endpoint(
         total_timeout=general.total_timeout,
         max_concurrency=general.max_concurrency,
         max_queue=general.max_queue,
+        api_version=_resolved(marked, f"{params}.api_version", row.litellm_params.api_version, environ),
     )
+
+
+def _local(marked: yaml.Marked[File], folder: Path) -> tuple[dict[str, Local], dict[str, Path]]:
+    """The files of self-hosted models: what they hold by model name, where they are by vocabulary."""
+    local: dict[str, Local] = {}
+    tokenizers: dict[str, Path] = {}
+    today = dt.datetime.now(tz=dt.UTC).date()
+    for i, row in enumerate(marked.value.model_list):
+        if row.model_info.tokenizer is None:
+            continue
+        try:
+            held = local[row.model_name] = modelfiles.read(row.model_info, folder, today)
+        except modelfiles.Unreadable as error:
+            raise marked.fault(f"model_list[{i}].model_info.tokenizer", str(error)) from error
+        tokenizers[held.vocabulary] = folder / row.model_info.tokenizer
+    return local, tokenizers
+
+
+def _countable(marked: yaml.Marked[File], catalog: Catalog) -> tuple[Catalog, tuple[str, ...]]:
+    """The catalog with models whose tokenizer is not installed bounded by bytes, and a sentence for each.
+
+    Raises for a model whose configuration asks for that tokenizer by name.
+    """
+    by_name, notes = dict(catalog.by_name), []
+    for i, row in enumerate(marked.value.model_list):
+        model = by_name[row.model_name]
+        fault = encoders.missing(model.vocabulary)
+        if fault is None:
+            continue
+        info = row.model_info
+        if info.tokenizer or info.vocabulary or info.counter:
+            raise marked.fault(f"model_list[{i}].model_info", fault)
+        by_name[row.model_name] = structs.replace(model, counter="bounded", vocabulary=BYTES)
+        notes.append(f"{row.model_name} is counted by its bytes; {fault}")
+    return Catalog(by_name), tuple(notes)
 
 
 def _counter(marked: yaml.Marked[File], at: str, model: Model) -> Counter:

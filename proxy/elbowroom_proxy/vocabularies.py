@@ -1,7 +1,8 @@
 """Tokenizer vocabularies, from files that are already on this machine.
 
 Knows: where the OpenAI vocabularies lie (litellm's wheel carries them under the names that tiktoken looks for), what
-their bytes must hash to, and the environment that keeps tiktoken and litellm from asking the network for them.
+their bytes must hash to, and the environment that keeps tiktoken and litellm from asking the network for them. All
+other vocabularies are `encoders`.
 Does not know: what is counted or why, caches of counts, threads (`tokens`).
 """
 
@@ -11,10 +12,13 @@ import hashlib
 import importlib.util
 import os
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elbowroom.errors import CountUnavailable
+from elbowroom_proxy import encoders
+from elbowroom_proxy.encoders import Encoder
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -46,13 +50,18 @@ def bundled_folder() -> Path:
 class Vocabularies:
     """The vocabularies of one folder, checked, and loaded when first asked for."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """Make it before tiktoken or litellm is imported: both read the environment that is set here."""
+    def __init__(self, folder: Path | None = None, files: Mapping[str, Path] | None = None) -> None:
+        """Make it before tiktoken or litellm is imported: both read the environment that is set here.
+
+        `files`: the operator's own, by vocabulary.
+        """
         self.folder = bundled_folder() if folder is None else folder
         os.environ["TIKTOKEN_CACHE_DIR"] = str(self.folder)
         os.environ["CUSTOM_TIKTOKEN_CACHE_DIR"] = str(self.folder)  # litellm overwrites the first with this one
         os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+        self._files = files or {}
         self._encodings: dict[str, Encoding] = {}
+        self._others: dict[str, Encoder] = {}
         self._loading = threading.Lock()
 
     def verify(self) -> tuple[str, ...]:
@@ -71,8 +80,13 @@ class Vocabularies:
         return None if actual == expected else f"vocabulary {name}: wrong SHA-256 {actual} ({self.folder / file})"
 
     def loaded(self, name: str) -> bool:
-        """True when `encoding(name)` returns at once; loading takes up to half a second."""
-        return name in self._encodings
+        """True when `tokens` of a short text returns at once; loading takes up to half a second."""
+        other = self._others.get(name)
+        return name in self._encodings if other is None else other.quick
+
+    def identity(self, name: str) -> str:
+        """A hash, hexadecimal, that changes when counts may."""
+        return FILES[name][1] if name in FILES else encoders.identity(name)
 
     def encoding(self, name: str) -> Encoding:
         """tiktoken's encoding of that name. Raises `CountUnavailable` for a missing, unknown or altered vocabulary."""
@@ -94,10 +108,21 @@ class Vocabularies:
 
         The result depends on `name` and `text` alone.
         """
+        pieces = [text] if len(text) <= LONGEST_BLANK else _cut_blanks(text)
+        if name not in FILES:
+            other = self._other(name)
+            return sum(map(other.tokens, pieces))
         encoding = self.encoding(name)
-        if len(text) <= LONGEST_BLANK:
-            return len(encoding.encode(text, disallowed_special=()))
-        return sum(len(encoding.encode(piece, disallowed_special=())) for piece in _cut_blanks(text))
+        return sum(len(encoding.encode(piece, disallowed_special=())) for piece in pieces)
+
+    def _other(self, name: str) -> Encoder:
+        known = self._others.get(name)
+        if known is not None:
+            return known
+        with self._loading:
+            if name not in self._others:
+                self._others[name] = encoders.load(name, self._files.get(name))
+            return self._others[name]
 
 
 def _cut_blanks(text: str) -> list[str]:

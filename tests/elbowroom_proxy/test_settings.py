@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import stat
 from pathlib import Path
 
 import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from elbowroom.errors import InvalidConfig
 from elbowroom.records import Mode
 from elbowroom_proxy import settings
 from elbowroom_proxy.settings import General, config_folder, keys, load, load_policy
+from elbowroom_proxy.vocabularies import Vocabularies
 
 DEMO = """\
 model_list:
@@ -135,3 +138,62 @@ def test_the_demos_secret_is_made_once_and_kept_for_its_owner(tmp_path, monkeypa
     kept.write_text("")
     with pytest.raises(InvalidConfig, match="damaged"):
         keys(General())
+
+
+OWN = """\
+model_list:
+  - model_name: own
+    litellm_params: {model: hosted_vllm/acme/own-7b, api_base: http://127.0.0.1:1}
+    model_info:
+      context_window: 8192
+      max_output_tokens: 2048
+      tokenizer: own/tokenizer.json
+      chat_template_kwargs: {enable_thinking: false}
+"""
+CLAUDE = """\
+model_list:
+  - model_name: claude
+    litellm_params: {model: openai/claude-sonnet-4-5, api_base: http://127.0.0.1:1}
+    model_info: {context_window: 200000, max_output_tokens: 8192}
+"""
+
+
+def test_a_self_hosted_model_is_counted_by_its_own_files(tmp_path):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    Tokenizer(models.BPE({letter: i for i, letter in enumerate(alphabet)}, [])).save(str(folder / "tokenizer.json"))
+    (folder / "chat_template.jinja").write_text("{{ messages[0].content }}{{ enable_thinking }}")
+    found = load(written(tmp_path, OWN), {})
+    model = found.catalog.find("own")
+    assert (model.counter, model.family, model.known) == ("template", "vllm", True)
+    assert found.tokenizers == {model.vocabulary: folder / "tokenizer.json"}
+    [text] = found.counters["own"].plan({"messages": [{"role": "user", "content": "hi"}]}).texts
+    assert text == "hiFalse"
+    vocabularies = Vocabularies(files=found.tokenizers)
+    assert not vocabularies.loaded(model.vocabulary)
+    assert vocabularies.tokens(model.vocabulary, text) == len(text)
+    assert vocabularies.loaded(model.vocabulary)
+    assert vocabularies.tokens(model.vocabulary, "again") == 5
+
+
+def test_a_self_hosted_models_missing_file_has_a_line(tmp_path):
+    with pytest.raises(InvalidConfig, match=r"elbowroom\.yaml:7: .*No such file"):
+        load(written(tmp_path, OWN), {})
+
+
+def test_a_tokenizer_that_is_not_installed_leaves_bytes_and_a_note(tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    found = load(written(tmp_path, CLAUDE), {})
+    model = found.catalog.find("claude")
+    assert (model.counter, model.vocabulary) == ("bounded", "bytes")
+    [note] = found.notes
+    assert note.startswith("claude is counted by its bytes")
+    assert "elbowroom[claude]" in note
+
+
+def test_a_tokenizer_that_is_asked_for_must_be_installed(tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    asked = CLAUDE.replace("8192}", "8192, counter: claude}")
+    with pytest.raises(InvalidConfig, match=r"elbowroom\.yaml:4: .*elbowroom\[claude\]"):
+        load(written(tmp_path, asked), {})

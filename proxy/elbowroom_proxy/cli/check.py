@@ -29,7 +29,7 @@ def run(args: Namespace) -> int:
     file = args.file or settings.config_folder() / "elbowroom.yaml"
     read = settings.load(file)
     print(line("config", str(file)), *told(read), sep="\n")
-    vocabularies = Vocabularies()
+    vocabularies = Vocabularies(files=read.tokenizers)
     faults = vocabularies.verify()
     for fault in faults:
         print(fault, file=sys.stderr)
@@ -46,6 +46,8 @@ def told(read: Settings) -> Iterator[str]:
         endpoint = read.endpoints[model.name]
         at = f"{endpoint.upstream} {endpoint.api_base or ''}".strip()
         yield line("model", f"{model.name}: {model.context_window:,} tokens; {at}; counted by {basis}")
+    for note in read.notes:
+        yield line("note", note)
     policy = read.policy
     yield line("policy", f"{policy.id} {policy.version}: {policy.mode}, packer {policy.packer}; {policy.digest}")
     for one in sorted(policy.classes, key=lambda one: (one.priority, one.name)):

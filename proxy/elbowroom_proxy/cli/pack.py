@@ -23,7 +23,7 @@ from elbowroom.read.policy import Policy
 from elbowroom.read.request import read_request
 from elbowroom.records import Count, Packed, Refused
 from elbowroom_proxy import settings
-from elbowroom_proxy.answering import drive_here
+from elbowroom_proxy.answering import drive_here, offline
 from elbowroom_proxy.cli import render
 from elbowroom_proxy.principal import OPEN
 from elbowroom_proxy.settings import Settings
@@ -105,7 +105,7 @@ class Offline:
         self._configured = configured
         chosen = configured.policy if policy is None else settings.load_policy(policy)
         self._policy = chosen if budget is None else with_ceiling(chosen, budget)
-        self._tokens = Tokens(Vocabularies(), secret=self._keys.counts)
+        self._answer = offline(Tokens(Vocabularies(files=configured.tokenizers), secret=self._keys.counts).count_now)
         self._known = Known(KNOWN_BYTES)
 
     def pack(self, body: bytes) -> Outcome:
@@ -128,9 +128,9 @@ class Offline:
                 hash_key=self._keys.hash,
                 known=self._known,
             )
-            outcome = drive_here(decide(request, setting), self._tokens.count_now)
+            outcome = drive_here(decide(request, setting), self._answer)
             if isinstance(outcome, Packed) and outcome.decision.counted is None:
-                counted: Count = drive_here(recount(request, setting), self._tokens.count_now)
+                counted: Count = drive_here(recount(request, setting), self._answer)
                 facts = structs.replace(facts, counted=counted)
         except ElbowroomError as error:
             outcome = Refused(error.code, error.message, error.param, error.status_hint, None)

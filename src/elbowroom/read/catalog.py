@@ -7,13 +7,14 @@ Does not know: which upstreams exist, what `os.environ/NAME` holds, prices, or h
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from elbowroom.errors import InvalidConfig, ModelNotFound
-from elbowroom.read.families import UNKNOWN, family_of
+from elbowroom.read.families import SELF_HOSTED, UNKNOWN, Family, family_of
 from elbowroom.read.policy import Config, PositiveTokens
-from elbowroom.records import Model
+from elbowroom.records import ChatTemplate, Model
 
 # Providers, in LiteLLM's spelling, that speak OpenAI's protocol themselves.
 _SPEAKS_OPENAI = frozenset({"", "openai", "hosted_vllm", "lm_studio", "llamafile"})
@@ -25,6 +26,7 @@ class LitellmParams(Config, frozen=True):
     model: str
     api_base: str | None = None
     api_key: str | None = None
+    api_version: str | None = None
 
 
 class ModelInfo(Config, frozen=True):
@@ -41,6 +43,10 @@ class ModelInfo(Config, frozen=True):
     counter: str | None = None  # file name in `count/`
     family: str | None = None
     vocabulary: str | None = None
+    # A self-hosted model's own files, beside the configuration or by absolute path, and its server's defaults.
+    tokenizer: str | None = None  # tokenizer.json
+    chat_template: str | None = None  # chat_template.jinja or tokenizer_config.json; else whichever lies beside it
+    chat_template_kwargs: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each instance
 
 
 class ModelRow(Config, frozen=True):
@@ -49,6 +55,13 @@ class ModelRow(Config, frozen=True):
     model_name: str
     litellm_params: LitellmParams
     model_info: ModelInfo = ModelInfo()
+
+
+class Local(Struct, frozen=True):
+    """What a self-hosted model's files hold."""
+
+    vocabulary: str
+    template: ChatTemplate
 
 
 Fault = Callable[[str, str], InvalidConfig]  # (path, what) -> the error with file and line
@@ -64,13 +77,22 @@ class Catalog(Struct, frozen=True):
     by_name: Mapping[str, Model]
 
     @classmethod
-    def of(cls, rows: Iterable[ModelRow], fault: Fault = _unplaced, path: str = "model_list") -> Catalog:
-        """Raises whatever `fault` makes of a row that is there twice or leaves open what nobody knows."""
+    def of(
+        cls,
+        rows: Iterable[ModelRow],
+        fault: Fault = _unplaced,
+        path: str = "model_list",
+        local: Mapping[str, Local] | None = None,
+    ) -> Catalog:
+        """`local` is by model name.
+
+        Raises whatever `fault` makes of a row that is there twice or leaves open what nobody knows.
+        """
         by_name: dict[str, Model] = {}
         for i, row in enumerate(rows):
             if row.model_name in by_name:
                 raise fault(f"{path}[{i}].model_name", f"there is another model {row.model_name}")
-            by_name[row.model_name] = _model(row, fault, f"{path}[{i}]")
+            by_name[row.model_name] = _model(row, fault, f"{path}[{i}]", (local or {}).get(row.model_name))
         return cls(by_name)
 
     @property
@@ -86,7 +108,7 @@ class Catalog(Struct, frozen=True):
             raise ModelNotFound("There is no model of that name here.", param="model") from None
 
 
-def _model(row: ModelRow, fault: Fault, path: str) -> Model:
+def _model(row: ModelRow, fault: Fault, path: str, local: Local | None) -> Model:
     info = row.model_info
     provider, name = _parted(row.litellm_params.model)
     if not name:
@@ -94,6 +116,8 @@ def _model(row: ModelRow, fault: Fault, path: str) -> Model:
     upstream = info.upstream or _upstream(provider)
     named = family_of(name)
     mapped = family_of(info.family) if info.family else named
+    if local is not None:
+        mapped = Family(info.family or SELF_HOSTED, local.vocabulary, "template")
     window = info.context_window or info.max_input_tokens or named.context_window
     if window is None:
         raise fault(f"{path}.model_info", f"context_window is needed: nothing is known of {row.litellm_params.model}")
@@ -104,7 +128,7 @@ def _model(row: ModelRow, fault: Fault, path: str) -> Model:
         )
     if info.max_output_tokens is not None and info.max_output_tokens > window:
         raise fault(f"{path}.model_info.max_output_tokens", "must not be more than the context window")
-    family = info.family or named.family
+    family = info.family or mapped.family
     return Model(
         name=row.model_name,
         upstream=upstream,
@@ -115,6 +139,7 @@ def _model(row: ModelRow, fault: Fault, path: str) -> Model:
         family=family,
         vocabulary=info.vocabulary or mapped.vocabulary,
         known=family != UNKNOWN.family,
+        template=local.template if local is not None else None,
     )
 
 

@@ -1,8 +1,10 @@
 """What a model's name says: whose counting rules, which vocabulary, how large a window.
 
-Knows: the names under which OpenAI's models are served, with provider prefixes, dates and fine-tunes.
-Does not know: the counting rules themselves (each counter has its own), and models of any other maker. A name that is
-not here is `unknown`: it can be served, its tokens are bounded instead of modelled, and its window must be configured.
+Knows: the names under which OpenAI's, Anthropic's, Mistral's, Google's and Cohere's models are served, with provider
+prefixes, dates and fine-tunes.
+Does not know: the counting rules themselves (each counter has its own), windows of other makers than OpenAI. A name
+that is not here is `unknown`: it can be served, its tokens are bounded instead of modelled, and its window must be
+configured.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ class Family(Struct, frozen=True):
 
 
 UNKNOWN = Family("unknown", known=False)
+SELF_HOSTED = "vllm"  # whose reading of a request is meant where only a chat template is given
 
 # The published numbers of each name (platform.openai.com/docs/models); the first pattern that is the whole name wins,
 # after prefixes, dates and words like `latest` are off.
@@ -48,6 +51,19 @@ _ROWS: tuple[tuple[str, Family], ...] = (
     (r"gpt-5(\.\d+)?-nano", Family("gpt-5-nano", "o200k_base", "openai_chat", 400_000, 128_000)),
     (r"gpt-5(\.\d+)?(-pro|-codex)?", Family("gpt-5", "o200k_base", "openai_chat", 400_000, 128_000)),
     (r"gpt-5(\.\d+)?-[a-z]+", Family("gpt-5")),  # a later one of that generation, its window not told here
+    (r"(.*\.)?claude-opus-4[-.]7(\D.*)?", Family("claude-4.7", "ctok:4.7", "claude")),
+    (
+        r"(.*\.)?claude-(opus-4[-.]([89]|[1-9]\d)(\D.*)?|(opus|sonnet|haiku|fable)-[5-9](\D.*)?)",
+        Family("claude-4.8", "ctok:4.8", "claude"),
+    ),
+    (r"(.*\.)?claude-.*", Family("claude-3", "ctok:3.0", "claude")),
+    (r"(mistral|magistral)-small.*", Family("mistral-v15", "mistral:tekken_240911", "mistral")),
+    (
+        r"(mistral|magistral)-(medium|large|tiny|nemo|saba).*|(open-mistral-nemo|ministral|codestral|devstral).*",
+        Family("mistral-v13", "mistral:tekken_240911", "mistral"),
+    ),
+    (r"gemini-.*", Family("gemini", "bytes", "bounded")),
+    (r"(.*\.)?command.*", Family("cohere", "bytes", "bounded")),
     # Open weights, rendered by whoever serves them: the window is published, the framing is the server's.
     (r"gpt-oss(-\d+b)?", Family("unknown", "o200k_base", "openai_chat", 131_072, 131_072, known=False)),
 )

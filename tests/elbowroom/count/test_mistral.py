@@ -6,6 +6,7 @@ import base64
 import json
 import logging
 import warnings
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -39,10 +40,10 @@ def counter(family: str):
 
 def oracle(version: str):
     """mistral-common's encoder of that version over a vocabulary of single bytes."""
-    bytes_only = [
+    bytes_only: Any = [
         {"rank": i, "token_bytes": base64.b64encode(bytes([i])).decode(), "token_str": None} for i in range(256)
     ]
-    special = [{"rank": i, "token_str": each.value, "is_control": True} for i, each in enumerate(SpecialTokens)]
+    special: Any = [{"rank": i, "token_str": each.value, "is_control": True} for i, each in enumerate(SpecialTokens)]
     efforts = ModelSettingsBuilder.model_validate(
         {"reasoning_effort": {"type": "enum", "accepts_none": True, "default": "none", "values": ["none", "high"]}}
     )

@@ -4,9 +4,9 @@ import pytest
 
 from elbowroom.errors import InvalidConfig, ModelNotFound
 from elbowroom.read import yaml
-from elbowroom.read.catalog import Catalog, LitellmParams, ModelInfo, ModelRow
+from elbowroom.read.catalog import Catalog, LitellmParams, Local, ModelInfo, ModelRow
 from elbowroom.read.policy import Config
-from elbowroom.records import Model
+from elbowroom.records import ChatTemplate, Model
 
 
 class File(Config, frozen=True):
@@ -96,3 +96,17 @@ def test_errors_name_the_line():
     marked = yaml.read(text.replace("NAME", "b"), "e.yaml", File)
     with pytest.raises(InvalidConfig, match=r"^e.yaml:4: context_window is needed"):
         Catalog.of(marked.value.model_list, marked.fault)
+
+
+def test_a_models_own_files_say_how_it_is_counted():
+    row = ModelRow(
+        model_name="own",
+        litellm_params=LitellmParams(model="hosted_vllm/acme/own-7b"),
+        model_info=ModelInfo(context_window=8_192, max_output_tokens=1_024, tokenizer="tokenizer.json"),
+    )
+    held = Local("tokenizer:01234567", ChatTemplate("{{ messages }}"))
+    model = Catalog.of([row], local={"own": held}).find("own")
+    assert (model.counter, model.family, model.vocabulary) == ("template", "vllm", "tokenizer:01234567")
+    assert model.template == held.template
+    assert model.known
+    assert Catalog.of([row]).find("own").template is None

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from elbowroom.count.selfhosted.servers import SERVERS, read_messages, read_tools
 from elbowroom.errors import CountUnavailable
 
-PARTS = [{"type": "text", "text": "a"}, "b", {"type": "refusal", "refusal": "c"}, {"type": "text", "text": None}]
-CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
-TOOL = {"type": "function", "function": {"parameters": {}, "name": "f"}, "strict": True}
+PARTS: list[Any] = [
+    {"type": "text", "text": "a"},
+    "b",
+    {"type": "refusal", "refusal": "c"},
+    {"type": "text", "text": None},
+]
+CALL: dict[str, Any] = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
+TOOL: dict[str, Any] = {"type": "function", "function": {"parameters": {}, "name": "f"}, "strict": True}
 
 
 def one(server: str, message: dict, *, parts: bool = False) -> dict:
     [found] = read_messages({"messages": [message]}, SERVERS[server], parts=parts)
     return found
+
+
+def shown(body: dict, server: str) -> list[Any]:
+    tools = read_tools(body, SERVERS[server])
+    assert tools is not None
+    return tools
 
 
 @pytest.mark.parametrize(("server", "joined"), [("vllm", "a\nb\nc"), ("sglang", "a b c"), ("transformers", "a b c")])
@@ -23,7 +36,7 @@ def test_parts_are_joined_where_a_template_wants_a_string(server, joined):
 
 
 def test_parts_stay_parts_where_a_template_walks_through_them():
-    kept = [{"type": "text", "text": text} for text in "abc"]
+    kept = [{"type": "text", "text": text} for text in ("a", "b", "c")]
     assert one("vllm", {"role": "user", "content": PARTS}, parts=True)["content"] == kept
     assert one("vllm", {"role": "user", "content": "a"}, parts=True)["content"] == "a"
     assert one("transformers", {"role": "user", "content": PARTS}, parts=True)["content"] == "a b c"
@@ -35,7 +48,7 @@ def test_parts_stay_parts_where_a_template_walks_through_them():
     [('{"x": 1}', {"x": 1}), ("", {}), ("{", {}), (None, {}), ({"x": 1}, {"x": 1}), ("[1]", [1])],
 )
 def test_arguments_become_objects(arguments, shown):
-    call = {"id": "1", "function": {"name": "f", "arguments": arguments}}
+    call: dict[str, Any] = {"id": "1", "function": {"name": "f", "arguments": arguments}}
     found = one("vllm", {"role": "assistant", "tool_calls": [call]})
     assert found["tool_calls"][0]["function"] == {"name": "f", "arguments": shown}
     assert call["function"]["arguments"] == arguments
@@ -66,11 +79,11 @@ def test_other_calls_are_refused():
 
 
 def test_tools_are_shown_as_each_server_writes_them_out():
-    filled = {"name": "f", "description": None, "parameters": {}}
+    filled: dict[str, Any] = {"name": "f", "description": None, "parameters": {}}
     body = {"tools": [TOOL]}
     assert read_tools(body, SERVERS["transformers"]) == [TOOL]
     assert read_tools(body, SERVERS["vllm"]) == [{"type": "function", "function": filled, "strict": True}]
-    assert [*read_tools(body, SERVERS["vllm"])[0]["function"]] == ["name", "description", "parameters"]
+    assert [*shown(body, "vllm")[0]["function"]] == ["name", "description", "parameters"]
     assert read_tools(body, SERVERS["sglang"]) == [filled]
 
 
@@ -83,9 +96,9 @@ def test_no_tools_are_none():
 def test_a_choice_leaves_out_tools_in_one_server():
     other = {"type": "function", "function": {"name": "g"}}
     body = {"tools": [TOOL, other], "tool_choice": {"type": "function", "function": {"name": "g"}}}
-    assert [tool["name"] for tool in read_tools(body, SERVERS["sglang"])] == ["g"]
+    assert [tool["name"] for tool in shown(body, "sglang")] == ["g"]
     assert read_tools({**body, "tool_choice": "none"}, SERVERS["sglang"]) is None
-    assert len(read_tools({**body, "tool_choice": "none"}, SERVERS["vllm"])) == 2
+    assert len(shown({**body, "tool_choice": "none"}, "vllm")) == 2
 
 
 def test_other_tools_are_refused():
