@@ -5,7 +5,7 @@ STAMP := .venv/.stamp
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
 TESTS := $(BIN)/python -m pytest -n 2 -q
 
-.PHONY: setup test check lint types imports coverage demo build pins clean
+.PHONY: setup test check lint types imports coverage demo build pins clean verify-engine
 
 setup: $(STAMP)
 
@@ -43,6 +43,10 @@ demo: $(STAMP)
 
 build: $(STAMP)
 	$(BIN)/hatchling build -t wheel
+
+# Not part of `check`: installs an inference engine in an environment of its own and compares counts with it.
+verify-engine: $(STAMP)
+	$(BIN)/python bench/verify_engine.py
 
 # Compiles the pins anew; nothing younger than a week is taken. Needs `uv` on PATH, or UV=path.
 UV ?= uv
