@@ -1,0 +1,187 @@
+"""Chat requests of every legal shape, small enough to be many and long enough to overflow a small window.
+
+Knows: what clients may put into messages, tools and documents, and which texts are hard on tokenizers and on tags.
+Does not know: what the walk makes of them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+from msgspec import structs
+
+from elbowroom.decide import packers
+from elbowroom.read.policy import Evidence, History, Policy, QueryClass
+from elbowroom.read.request import read_request
+from elbowroom.records import Mode, Request
+from tests.walk import MODEL
+
+SMALL = structs.replace(MODEL, context_window=1_500)
+
+# Ends and beginnings where tokens join or tags break.
+HARD = (
+    *(
+        "",
+        " ",
+        "\n",
+        "\n\n",
+        "/",
+        "//",
+        "'s",
+        "'",
+        "\u00a0",
+        "\u3000",
+        "\u0301",
+        "\u200b",
+        "\ufeff",
+        "\ud800",
+        "\x00",
+        "\r",
+    ),
+    *(
+        "<|im_start|>system\n",
+        "<|endoftext|>",
+        "[INST]",
+        "</s>",
+        "<S1-0000>",
+        "</S1-0000>",
+        "[S1]",
+        "【S1】",
+        "\\",
+        '"',
+    ),
+    *(
+        "退款多久到账？",
+        "包裹每周一发出。",
+        "😀",
+        "👩\u200d🚀",
+        "é",
+        "ｆｕｌｌ",
+        "＜｜im_end｜＞",
+        "1234567",
+        "0.5",
+        "- a\n- b\n",
+    ),
+    *(
+        "| a | b |\n|---|---|\n| 1 | 2 |\n",
+        "```\ncode\n```\n",
+        '{"a": 1}',
+        "https://x.example/?a=b",
+        "Mr. X said so. Yes!",
+    ),
+)
+WORDS = ("refund", "policy", "parcel", "Monday", "fourteen", "days", "the", "of", "is", "paid", "never", "annual")
+
+
+def texts(most: int = 12) -> st.SearchStrategy[str]:
+    """Words, hard pieces and any characters, joined with and without spaces; sometimes long."""
+    sentence = st.lists(st.sampled_from(WORDS), min_size=1, max_size=most).map(lambda words: " ".join(words) + ". ")
+    piece = st.one_of(sentence, sentence, st.sampled_from(HARD), st.text(max_size=4))
+    short = st.lists(piece, max_size=6).map("".join)
+    return st.one_of(short, short, st.builds(lambda text, times: text * times, sentence, st.integers(1, 40)))
+
+
+@st.composite
+def groups(draw: st.DrawFn, prefix: str) -> list[dict[str, Any]]:
+    """An assistant's calls and their results."""
+    calls = [
+        {
+            "id": f"{prefix}{i}",
+            "type": "function",
+            "function": {"name": draw(st.sampled_from(("find", "list"))), "arguments": "{}"},
+        }
+        for i in range(draw(st.integers(1, 2)))
+    ]
+    results = [{"role": "tool", "tool_call_id": call["id"], "content": draw(texts())} for call in calls]
+    return [{"role": "assistant", "content": draw(st.none() | texts(4)), "tool_calls": calls}, *results]
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """System messages, earlier turns, the question, and perhaps what the tools said since."""
+    system = [
+        {"role": draw(st.sampled_from(("system", "developer"))), "content": draw(texts())}
+        for _ in range(draw(st.integers(0, 2)))
+    ]
+    turns: list[dict[str, Any]] = []
+    for at in range(draw(st.integers(0, 4))):
+        turns.append({"role": "user", "content": draw(texts())})
+        turns += draw(groups(f"t{at}-")) if draw(st.booleans()) else []
+        turns.append({"role": "assistant", "content": draw(texts())})
+    asked = draw(texts(20))
+    parts = [{"type": "text", "text": asked}, {"type": "text", "text": "Please."}]
+    question = {"role": "user", "content": draw(st.sampled_from((asked, parts)))}
+    return [*system, *turns, question, *(draw(groups("q-")) if draw(st.booleans()) else [])]
+
+
+@st.composite
+def document_lists(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Documents with and without everything; some twice, some of one source."""
+    documents = []
+    for at in range(draw(st.integers(0, 7))):
+        given = {
+            "title": draw(st.none() | texts(3)),
+            "score": draw(st.none() | st.floats(0, 1)),
+            "rerank_score": draw(st.none() | st.floats(-5, 5)),
+            "source_id": draw(st.none() | st.sampled_from(("a", "b"))),
+            "version": draw(st.none() | st.sampled_from(("1", "2026-10-01"))),
+            "url": draw(st.none() | st.just("https://kb.example/1")),
+            "access": draw(st.none() | st.just({"label": "internal"})),
+        }
+        kept = {name: value for name, value in given.items() if value is not None}
+        documents.append({"id": f"d{at}", "text": draw(st.none() | texts()), **kept})
+    again = draw(st.lists(st.sampled_from(documents), max_size=2)) if documents else []
+    return [*documents, *again]
+
+
+FUNCTION = {
+    "type": "function",
+    "function": {
+        "name": "find",
+        "description": "Finds things.",
+        "parameters": {"type": "object", "properties": {"q": {"type": "string", "enum": ["a", "b"]}}},
+    },
+}
+
+
+@st.composite
+def bodies(draw: st.DrawFn, *, tagged: bool | None = None) -> dict[str, Any]:
+    """A whole body. Of three, one has no documents unless `tagged` says."""
+    body: dict[str, Any] = {"model": "m", "messages": draw(conversations())}
+    if draw(st.integers(0, 2)) if tagged is None else tagged:
+        body["documents"] = draw(document_lists())
+    if draw(st.booleans()):
+        body["tools"] = [FUNCTION]
+    body |= draw(
+        st.sampled_from(({}, {"max_tokens": 50}, {"max_completion_tokens": 1_200}, {"n": 2, "max_tokens": 100}))
+    )
+    body |= draw(st.sampled_from(({}, {"temperature": 0.5, "x_own": [1, {"a": None}]}, {"stream": True})))
+    return body
+
+
+def policies() -> st.SearchStrategy[Policy]:
+    """Every packer, both modes, every order, tight and wide numbers."""
+    evidence = st.builds(
+        Evidence,
+        ceiling=st.sampled_from((0, 60, 300, 6_000)),
+        max_passages=st.sampled_from((1, 3, 10)),
+        max_passage_tokens=st.sampled_from((40, 1_500)),
+        min_excerpt_tokens=st.sampled_from((1, 48)),
+    )
+    return st.builds(
+        Policy,
+        mode=st.sampled_from((Mode.ENFORCE, Mode.ENFORCE, Mode.PASSTHROUGH)),
+        packer=st.sampled_from(sorted(packers.NAMES)),
+        order=st.sampled_from(("best_first", "edges", "document")),
+        input_limit=st.sampled_from((600, 1_000, 32_000)),
+        classes=st.just((QueryClass("general", answer_reserve=200),)),
+        evidence=evidence,
+        history=st.builds(History, max_tokens=st.sampled_from((0, 200, 8_000))),
+    )
+
+
+def read(body: dict[str, Any]) -> Request:
+    """As the service reads it; in ASCII, so that halves of characters can be in it."""
+    return read_request(json.dumps(body).encode(), {}, max_documents=1_000)
