@@ -11,7 +11,6 @@ from math import log
 
 from elbowroom.count.counter import Tally
 from elbowroom.decide.excerpt import excerpt
-from elbowroom.decide.gates import over_budget
 from elbowroom.decide.passage import Admitted, Dropped, Job, Packing, Passage, Room
 from elbowroom.decide.title import title_of
 from elbowroom.records import Drop, Steps
@@ -31,9 +30,6 @@ class Intake:
         self._dropped: list[Dropped] = []
         self._tally = Tally(job.vocabulary)
         self._failures = 0
-        # The budget is a promise: it holds under a policy, too, that does not name the gate.
-        named = any(reason is Drop.OVER_BUDGET for reason, _ in job.gates)
-        self._gates = job.gates if named else (*job.gates, (Drop.OVER_BUDGET, over_budget.build(job.limits)))
 
     def candidates(self) -> tuple[Passage, ...]:
         """Whom the packer may choose from, by rank: everyone, or those whom a reranker put first."""
@@ -104,11 +100,13 @@ class Intake:
 
     def _refusal(self, passage: Passage, cost: int, novelty: float) -> tuple[Drop, str] | None:
         room = Room(self.passages, self.left, cost, novelty)
-        for reason, gate in self._gates:
+        for reason, gate in self.job.gates:
             refusal = gate(passage, room)
             if refusal is not None:
                 return reason, refusal.detail
-        return None
+        # The budget is a promise: it holds under a policy, too, that does not name the gate.
+        over = cost - self.left
+        return (Drop.OVER_BUDGET, f"{over} tokens too many") if over > 0 else None
 
     def _shorter(self, passage: Passage, room: int) -> Steps[Admitted | None]:
         """Whole sentences of it; None where `room` leaves less than `min_excerpt_tokens` for them, or none fits."""
