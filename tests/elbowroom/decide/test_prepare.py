@@ -35,4 +35,6 @@ def test_what_was_measured_before_is_not_asked_again() -> None:
     texts = texts_of(documents, Known(1 << 16))
     tally = Tally("o200k_base")
     run(tally.measure([body_text(texts[0])]))
-    assert next(prepare(documents, texts, pieces, tally)).recurring is False
+    assert next(prepare(documents, texts, pieces, tally)) == NeedCounts(
+        "o200k_base", ("<>\n", "</>\n"), recurring=False
+    )
