@@ -114,3 +114,27 @@ def test_the_first_byte_is_not_held_back(client: openai.OpenAI, upstream: FakeUp
     assert first.choices[0].delta.role == "assistant"
     gate.open()
     assert [part.choices[0].delta.content for part in stream] == ["a", "b", None]
+
+
+def test_what_kills_sdks_does_not_reach_them(client: openai.OpenAI, proxy: RunningProxy, upstream: FakeUpstream):
+    """Ids, retry times, and events without data or with empty data: one of each has broken a client."""
+    good = streamed("good", " day")
+    evil = [
+        b"id: 7\n\n",
+        b"retry: 5\n\n",
+        b"data:\n\n",
+        b"data: \n\n",
+        b": keep-alive\n\n",
+        b"event: ping\n\n",
+        b"\n\n\n",
+    ]
+    parts = [b"id: 1\nretry: 3\n" + part for part in good.parts if isinstance(part, bytes)]
+    asked: Any = {"model": "fake", "messages": [QUESTION], "extra_body": {"documents": [REFUNDS]}}
+    for at in range(len(parts)):
+        upstream.answers(answer_stream(*parts[:at], *evil, *parts[at:]))
+        with client.chat.completions.stream(**asked) as stream:
+            assert stream.get_final_completion().choices[0].message.content == "good day"
+    upstream.answers(answer_stream(*evil, *parts))
+    body = {"model": "fake", "messages": [QUESTION], "stream": True}
+    text = httpx.post(f"{proxy.base_url}/chat/completions", json=body, timeout=WAIT).text
+    assert not any(line.startswith(("id:", "retry:")) for line in text.splitlines())
