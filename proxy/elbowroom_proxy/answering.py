@@ -13,11 +13,11 @@ from elbowroom.count.counter import Counter, Tally
 from elbowroom.errors import ElbowroomError
 from elbowroom.records import Answer, Need, NeedCounts
 
+Asked = TypeVar("Asked", bound=Need)
 Result = TypeVar("Result")
-Walk = Generator[Need, Answer, Result]
 
 
-async def drive(walk: Walk[Result], answer: Callable[[Need], Awaitable[Answer]]) -> Result:
+async def drive(walk: Generator[Asked, Answer, Result], answer: Callable[[Asked], Awaitable[Answer]]) -> Result:
     """The walk's result. A question that cannot be answered is thrown back into the walk, which may know better."""
     try:
         need = next(walk)
@@ -33,8 +33,8 @@ async def drive(walk: Walk[Result], answer: Callable[[Need], Awaitable[Answer]])
         return result
 
 
-def drive_here(walk: Walk[Result], answer: Callable[[Need], Answer]) -> Result:
-    """The same without a loop, for commands that work offline."""
+def drive_here(walk: Generator[Asked, Answer, Result], answer: Callable[[Asked], Answer]) -> Result:
+    """The same without a loop, for commands that work offline and for replays."""
     try:
         need = next(walk)
         while True:
@@ -49,10 +49,19 @@ def drive_here(walk: Walk[Result], answer: Callable[[Need], Answer]) -> Result:
         return result
 
 
+def offline(count: Callable[[NeedCounts], Answer]) -> Callable[[Need], Answer]:
+    """Answers where there is no network: texts are counted, no provider is asked, and the walk is told so."""
+
+    def answer(need: Need) -> Answer:
+        return count(need) if isinstance(need, NeedCounts) else ()
+
+    return answer
+
+
 class Till:
     """Bills as the proxy counts: the `Meter` of upstreams that run in this process."""
 
-    def __init__(self, counters: Mapping[str, Counter], answer: Callable[[Need], Awaitable[Answer]]) -> None:
+    def __init__(self, counters: Mapping[str, Counter], answer: Callable[[NeedCounts], Awaitable[Answer]]) -> None:
         """`counters` by the name that a body sent upstream has for its model."""
         self._counters = counters
         self._answer = answer

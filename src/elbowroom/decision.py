@@ -7,17 +7,19 @@ Does not know: where answers come from (caches, threads, a recording), clocks, o
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
 from elbowroom.clean.known import Known
 from elbowroom.clean.text import Text
 from elbowroom.count.counter import Counter, Tally
-from elbowroom.decide.conversation import Costs, body, cap_tool_results, measure
+from elbowroom.decide.calibration import corrected, shape
+from elbowroom.decide.conversation import Costs, body, cap_tool_results, measure, undivided, within
+from elbowroom.decide.endpoint import Endpoint
 from elbowroom.decide.evidence import Choice, choose, recipe_for
 from elbowroom.decide.fates import fates, source_of
-from elbowroom.decide.fit import Fit, Reserve, fit, overflows
+from elbowroom.decide.fit import Fit, Reserve, fit, need_not_count, overflows
 from elbowroom.decide.order import Order, arrange
 from elbowroom.decide.passage import Dropped
 from elbowroom.decide.prepare import body_text, prepare, texts_of
@@ -28,12 +30,14 @@ from elbowroom.read.policy import Policy
 from elbowroom.read.split import split
 from elbowroom.records import (
     Answer,
+    Basis,
     Classified,
     Count,
     Decision,
     Drop,
     Edit,
     Fate,
+    Learned,
     Message,
     Mode,
     Model,
@@ -62,6 +66,8 @@ class Setting(Struct, frozen=True):
     nonce_key: bytes
     hash_key: bytes
     known: Known
+    endpoint: bool = False  # the service can ask the model's own counting endpoint
+    learned: Mapping[str, Learned] = {}  # by shape of request: what this model's bills have taught
 
 
 def decide(request: Request, setting: Setting) -> Steps[Packed | Refused]:
@@ -89,10 +95,10 @@ def decide(request: Request, setting: Setting) -> Steps[Packed | Refused]:
 
 def recount(request: Request, setting: Setting) -> Steps[Count]:
     """The count of a request that was forwarded first: the same numbers, after the fact."""
-    tally = Tally(setting.counter.vocabulary)
-    plan = setting.counter.plan(body(request, request.messages))
+    tally, told = Tally(setting.counter.vocabulary), body(request, request.messages)
+    plan = setting.counter.plan(told)
     yield from tally.measure(plan.texts)
-    return tally.count(plan)
+    return corrected(tally.count(plan), setting.learned.get(shape(told, len(request.body))))
 
 
 class _Walk:
@@ -104,6 +110,11 @@ class _Walk:
         self.policy = setting.policy
         self.enforce = setting.policy.mode is Mode.ENFORCE
         self.tally = Tally(setting.counter.vocabulary)
+        self.shape = shape(body(request, request.messages), len(request.body))
+        self.endpoint = Endpoint(setting.model, setting.endpoint, setting.policy.counting)
+        self.ruled: Count | None = None  # the prompt without evidence as the rules count it; None: no rule does
+        self.off = 0  # tokens by which the endpoint's count of it is above that
+        self.added = 0  # the same, of the packed prompt
         self.query_class = Classified(setting.policy.default_class, "default")
         self.messages = request.messages
         self.tool_results: tuple[ToolResult, ...] = ()
@@ -119,15 +130,14 @@ class _Walk:
         """The walk itself."""
         request, policy, model = self.request, self.policy, self.setting.model
         parts = split(request)
-        question = self._text(parts.question)
-        asked = request.context.query_class
+        question, asked = self._text(parts.question), request.context.query_class
         self.query_class = classify(question, bool(parts.turns), policy, asked, self.setting.principal)
         query_class = policy.query_class(self.query_class.name)
         recipe = recipe_for(policy, query_class, model)
         contract = reserve(request, query_class, policy, model)
         if not model.known:
             self.notes.append(f"{model.name} is mapped to no counter: counted by an upper bound")
-        if not request.tagged and (not self.enforce or self._surely_fits(contract)):
+        if not request.tagged and need_not_count(request, contract, policy, self.setting.counter, model):
             return self._packed("", parts, counted=None)
 
         texts = texts_of(request.documents, self.setting.known)
@@ -151,7 +161,7 @@ class _Walk:
         )
         self._evict(parts, fitted)
         if not request.tagged:
-            return self._packed("", parts, counted=fitted.count)
+            return self._packed("", parts, counted=self._sum(fitted, 0))
 
         choice = yield from choose(
             passages,
@@ -166,30 +176,41 @@ class _Walk:
 
     # --- what the steps do --------------------------------------------------------------------------------------------
 
-    def _surely_fits(self, contract: ReservePlan) -> bool:
-        """Bytes bound tokens: a body this short leaves uncounted, unless a policy wants a say in a tool's result."""
-        request = self.request
-        if self.policy.tools and any(message.role in ("tool", "function") for message in request.messages):
-            return False
-        bound = self.setting.counter.encloses(body(request, request.messages), len(request.body))
-        reserved = contract.constant + sum(len(text.encode("utf-8", "surrogatepass")) for text in contract.texts)
-        return bound is not None and bound + reserved <= self.setting.model.context_window
-
     def _measure(self, parts: Split, contract: ReservePlan, bodies: Sequence[str]) -> Steps[tuple[Costs, Reserve]]:
         """Caps tool results and counts every part; one question asks for all recurring texts of the request."""
-        request, policy, counter, tally = self.request, self.policy, self.setting.counter, self.tally
+        request, policy, tally = self.request, self.policy, self.tally
         if self.enforce:
             self.messages, self.tool_results = yield from cap_tool_results(
                 request, policy, tally, only_named=not request.tagged
             )
-        also = [*bodies, *contract.texts, note_text()]
-        costs = yield from measure(request, self.messages, parts, counter, tally, also)
+        costs = yield from self._costs(parts, [*bodies, *contract.texts, note_text()])
         tokens = contract.constant + sum(tally.tokens[text] for text in contract.texts)
         reserved = Reserve(tokens, contract.client_max, contract.n)
         if self.enforce and not request.tagged and overflows(costs, reserved, self.setting.model):
             self.messages, self.tool_results = yield from cap_tool_results(request, policy, tally, only_named=False)
-            costs = yield from measure(request, self.messages, parts, counter, tally)
-        return costs, reserved
+            costs = yield from self._costs(parts)
+        limit = self.setting.model.context_window
+        room = (min(policy.input_limit, limit) if request.tagged and self.enforce else limit) - tokens
+        told = body(request, self.messages)
+        total = yield from self.endpoint.confirmed(costs.total, room, told, final=not request.tagged)
+        self.off = total.tokens - costs.total.tokens
+        return within(costs, total), reserved
+
+    def _costs(self, parts: Split, also: Sequence[str] = ()) -> Steps[Costs]:
+        """What each part costs by the rules; where none covers a tagged request, the whole by the model's endpoint."""
+        request, tally = self.request, self.tally
+        try:
+            costs = yield from measure(request, self.messages, parts, self.setting.counter, tally, also)
+        except CountUnavailable:
+            if not request.tagged:
+                raise
+            exact = yield from self.endpoint.ask(body(request, self.messages))
+            if exact is None:
+                raise
+            yield from tally.measure(also)
+            return undivided(exact, parts)
+        self.ruled = corrected(costs.total, self.setting.learned.get(self.shape))
+        return structs.replace(costs, total=self.ruled)
 
     def _evict(self, parts: Split, fitted: Fit) -> None:
         examples = parts.examples[len(parts.examples) - fitted.examples_dropped :]
@@ -203,36 +224,53 @@ class _Walk:
         self, choice: Choice, order: Order, parts: Split, fitted: Fit
     ) -> Steps[tuple[str, Count, tuple[Source, ...]]]:
         """Renders what was admitted; what the final count shows to be too long goes, the last admitted first."""
-        admitted, dropped = list(choice.packing.admitted), list(choice.packing.dropped)
-        budget = fitted.window.evidence_budget
+        admitted, dropped, window = list(choice.packing.admitted), list(choice.packing.dropped), fitted.window
+        budget, room = window.evidence_budget, window.input_limit - window.answer_reserve
         while True:
             labelled = [(f"S{at}", one) for at, one in enumerate(arrange(admitted, order), start=1)]
             envelope = render(labelled, self.setting.nonce_key)
             tokens = yield from self._evidence_tokens(envelope.text, envelope.pieces, parts, fitted)
-            if tokens <= budget or not admitted:
+            counted = self._sum(fitted, tokens)
+            over = tokens - budget
+            if over <= 0 and self.endpoint.there:
+                told = body(self.request, self._sent(envelope.text, parts))
+                sure = yield from self.endpoint.confirmed(counted, room - window.safety_margin, told, final=True)
+                if sure is not counted:
+                    self.added += sure.tokens - counted.tokens
+                    over = sure.tokens + self.policy.safety_margin - room
+                    budget, counted = min(budget, tokens - over), sure
+            if over <= 0 or not admitted:
                 break
             last = admitted.pop()
-            dropped.append(Dropped(last.passage, Drop.OVER_BUDGET, f"{tokens - budget} tokens over in the final count"))
+            dropped.append(Dropped(last.passage, Drop.OVER_BUDGET, f"{over} tokens over in the final count"))
         evidence = envelope.text
         if not admitted and self.enforce:
             scope = scope_text("zh" if _HAN.search(self._text(parts.question)) else "en")
             cost = yield from self._evidence_tokens(scope, (scope,), parts, fitted)
-            evidence, tokens = (scope, cost) if cost <= budget else ("", 0)
+            if cost <= budget:
+                evidence, tokens = scope, cost
+                counted = structs.replace(self._sum(fitted, cost), tokens=counted.tokens + cost)
             self.notes.append("no evidence was admitted")
         self.evidence_tokens = tokens
         self.fates = fates(labelled, dropped, choice.also_in, self.setting.hash_key)
-        counted = Count(fitted.count.tokens + tokens, fitted.count.basis, fitted.count.margin)
         return evidence, counted, tuple(source_of(label, one.passage) for label, one in labelled)
+
+    def _sum(self, fitted: Fit, tokens: int) -> Count:
+        """The prompt with so much evidence; what rules add to an endpoint's count is as sure as they are."""
+        if not tokens and not self.gone:
+            return fitted.count
+        known = self.ruled or Count(0, Basis.MODELLED, tokens)
+        return structs.replace(known, tokens=fitted.count.tokens + tokens + self.added)
 
     def _evidence_tokens(self, text: str, pieces: tuple[str, ...], parts: Split, fitted: Fit) -> Steps[int]:
         """What the evidence adds to the prompt: a sum where counts add up, else the difference of two whole counts."""
         counter, tally = self.setting.counter, self.tally
         if not text:
             return 0
-        if not counter.additive:
+        if not counter.additive and self.ruled is not None:
             plan = counter.plan(body(self.request, self._sent(text, parts)))
             yield from tally.measure(plan.texts, recurring=False)
-            return tally.count(plan).tokens - fitted.count.tokens
+            return tally.count(plan).tokens - (fitted.count.tokens - self.off)
         asked = self.messages[parts.question].value["content"] if parts.question is not None else None
         if isinstance(asked, str) and not starts_apart(asked):
             joined = pieces[-1] + asked
@@ -255,6 +293,9 @@ class _Walk:
         self, evidence: str, parts: Split, *, counted: Count | None, sources: tuple[Source, ...] = ()
     ) -> Packed:
         request, fitted = self.request, self.fitted
+        if self.endpoint.missed and counted is not None:
+            counted = Count(counted.tokens + counted.margin, Basis.BOUNDED)
+            self.notes.append("the provider's counting endpoint could not be reached")
         clamped = fitted.clamped_max if fitted is not None else None
         placed = place(
             request,
@@ -294,6 +335,7 @@ class _Walk:
             edits=self.edits,
             notes=tuple(self.notes),
             answers=(),
+            shape=self.shape,
         )
 
     def _text(self, index: int | None) -> str:

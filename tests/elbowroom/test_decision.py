@@ -8,11 +8,12 @@ from msgspec import structs
 
 from elbowroom import count
 from elbowroom.count.counter import Counter
-from elbowroom.decision import decide, recount
+from elbowroom.decide.endpoint import ROUNDS
+from elbowroom.decision import Setting, decide, recount
 from elbowroom.errors import CountUnavailable
-from elbowroom.read.policy import Answer, Evidence, History, Policy, QueryClass, ToolResults
-from elbowroom.records import Basis, Drop, Edit, Mode, NeedCounts, Packed, Plan, Refused
-from elbowroom_proxy.answering import drive_here
+from elbowroom.read.policy import Answer, Counting, Evidence, History, Policy, QueryClass, ToolResults
+from elbowroom.records import Basis, Count, Drop, Edit, Learned, Mode, Need, NeedCounts, Packed, Plan, Refused, Request
+from elbowroom_proxy.answering import drive_here, offline
 from tests.walk import MODEL, TOKENS, bill, chat, pack, read, reasons, refuse, run, setting, texts, tokens
 
 REFUNDS = {"id": "r", "title": "Refunds", "text": "Refunds are paid within fourteen days.", "score": 0.9}
@@ -340,6 +341,193 @@ def test_a_question_that_finds_no_answer_is_the_step_s_to_judge() -> None:
     assert isinstance(drive(documents=[REFUNDS]), Refused)
 
 
+# --- by the provider's own count -------------------------------------------------------------------------------------
+
+
+def near(policy: Policy, **more: Any) -> Setting:
+    """A model with an endpoint, and a margin that packed prompts come within."""
+    learned = {"tools/32k": Learned(0, 0, refused=MARGIN)}
+    return structs.replace(setting(policy, **more), endpoint=True, learned=learned)
+
+
+MARGIN = 100
+
+
+class Provider:
+    """A model's counting endpoint: it answers `tokens`, or by its own rules, or not at all."""
+
+    def __init__(self, tokens: int | None = None, off: int = 0, reachable: bool = True) -> None:
+        self.tokens, self.off, self.reachable = tokens, off, reachable
+        self.bodies: list[dict[str, Any]] = []
+
+    def __call__(self, need: Need) -> tuple[int, ...]:
+        if isinstance(need, NeedCounts):
+            return TOKENS.count_now(need)
+        assert need.model == "m"
+        self.bodies.append(json.loads(need.body))
+        if not self.reachable:
+            return ()
+        return (bill(need.body).tokens + self.off if self.tokens is None else self.tokens,)
+
+    def decides(self, request: Request, policy: Policy, **more: Any) -> Packed:
+        outcome = drive_here(decide(request, near(policy, **more)), self)
+        assert isinstance(outcome, Packed), outcome
+        return outcome
+
+
+TOOL = {"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": {}}}
+NEAR = Policy(input_limit=2_000, evidence=Evidence(ceiling=6_000, max_passages=20))
+ALWAYS = structs.replace(NEAR, counting=Counting(endpoint="always"))
+
+
+def test_a_sure_count_far_from_the_limit_asks_nobody() -> None:
+    provider = Provider()
+    packed = provider.decides(chat(QUESTION, documents=[REFUNDS]), NEAR)
+    assert packed.decision.counted == bill(packed.body)
+    assert provider.bodies == []
+
+
+def test_near_the_limit_the_packed_prompt_is_counted_by_its_provider() -> None:
+    provider = Provider()
+    packed = provider.decides(chat(QUESTION, documents=many(30, 10), tools=[TOOL]), NEAR)
+    (asked,) = provider.bodies
+    assert asked["messages"] == json.loads(packed.body)["messages"]
+    assert packed.decision.counted == Count(bill(packed.body).tokens, Basis.EXACT)
+
+
+def test_what_its_count_shows_to_be_too_long_goes_and_is_counted_again() -> None:
+    few = Provider(off=300).decides(chat(QUESTION, documents=many(30, 10), tools=[TOOL]), NEAR)
+    all_of_it = Provider().decides(chat(QUESTION, documents=many(30, 10), tools=[TOOL]), NEAR)
+    assert len(few.sources) < len(all_of_it.sources)
+    assert few.decision.counted == Count(bill(few.body).tokens + 300, Basis.EXACT)
+    assert few.decision.window is not None
+    assert few.decision.counted.tokens + few.decision.window.answer_reserve + NEAR.safety_margin <= NEAR.input_limit
+
+
+def test_an_endpoint_that_finds_everything_too_long_is_not_asked_for_ever() -> None:
+    provider = Provider(tokens=9_000)
+    packed = provider.decides(chat(QUESTION, documents=many(30, 10), tools=[TOOL]), NEAR)
+    assert len(provider.bodies) <= ROUNDS
+    assert packed.sources == ()
+
+
+def test_always_asks_about_every_tagged_request_and_untagged_ones_that_are_counted() -> None:
+    provider = Provider()
+    assert provider.decides(chat(QUESTION, documents=[REFUNDS]), ALWAYS).decision.counted.basis is Basis.EXACT  # type: ignore[union-attr]
+    provider.decides(chat(QUESTION), ALWAYS)
+    assert len(provider.bodies) == 1
+    long = provider.decides(chat(("user", "word " * 7_000)), ALWAYS)
+    assert len(provider.bodies) == 2
+    assert long.decision.counted == Count(bill(long.body).tokens, Basis.EXACT)
+
+
+def test_a_prompt_that_comes_near_without_evidence_is_asked_about_before_anything_yields() -> None:
+    """By its bytes it would not fit; its provider knows better."""
+    bounded = structs.replace(MODEL, counter="bounded", vocabulary="bytes", family="gemini")
+    provider = Provider()
+    request = chat(("system", "word " * 850), QUESTION, documents=[REFUNDS])
+    packed = provider.decides(request, NEAR, model=bounded)
+    assert len(provider.bodies) == 1
+    counted, billed = packed.decision.counted, bill(packed.body).tokens
+    assert counted is not None
+    assert counted.basis is Basis.BOUNDED  # evidence is added by its bytes
+    assert billed < counted.tokens < 2 * billed
+    assert packed.sources
+
+
+@pytest.mark.parametrize("additive", [True, False])
+def test_what_no_rule_covers_is_counted_by_its_provider(additive: bool) -> None:
+    provider = Provider(tokens=500)
+    counter = Mute()
+    counter.additive = additive
+    packed = provider.decides(chat(QUESTION, documents=[REFUNDS, PARCELS]), NEAR, counter=counter)
+    assert len(packed.sources) == 2
+    counted = packed.decision.counted
+    assert counted == Count(500 + packed.decision.evidence_tokens, Basis.MODELLED, packed.decision.evidence_tokens)
+    assert packed.decision.window.framing == 500  # type: ignore[union-attr]
+
+
+def test_and_refused_where_that_is_not_to_be_had() -> None:
+    outcome = drive_here(
+        decide(chat(QUESTION, documents=[REFUNDS]), near(NEAR, counter=Mute())),
+        Provider(reachable=False),
+    )
+    assert isinstance(outcome, Refused)
+    assert (outcome.code, outcome.status_hint) == ("count_unavailable", 503)
+
+
+def test_an_endpoint_out_of_reach_leaves_the_upper_end_of_the_count() -> None:
+    provider = Provider(reachable=False)
+    packed = provider.decides(chat(QUESTION, documents=many(30, 10), tools=[TOOL]), NEAR)
+    by_rule = bill(packed.body)
+    assert packed.decision.counted == Count(by_rule.tokens + MARGIN, Basis.BOUNDED)
+    assert "the provider's counting endpoint could not be reached" in packed.decision.notes
+    assert len(provider.bodies) == 1
+
+
+def test_or_a_refusal_where_the_policy_wants_it() -> None:
+    policy = structs.replace(NEAR, counting=Counting(on_unavailable="refuse"))
+    request = chat(QUESTION, documents=many(30, 10), tools=[TOOL])
+    outcome = drive_here(decide(request, near(policy)), Provider(reachable=False))
+    assert isinstance(outcome, Refused)
+    assert outcome.code == "count_unavailable"
+
+
+def test_counts_that_do_not_add_up_are_corrected_too() -> None:
+    """The prompt is asked about before its evidence is chosen; what evidence adds is the difference of two by rule."""
+    provider, counter = Provider(off=50), Uneven()
+    request = chat(("system", "word " * 1_000), QUESTION, documents=[REFUNDS], tools=[TOOL])
+    wide = {"tools/32k": Learned(0, 0, refused=4 * MARGIN)}
+    limited = near(structs.replace(NEAR, input_limit=2_100), counter=counter)
+    packed = drive_here(decide(request, structs.replace(limited, learned=wide)), provider)
+    assert isinstance(packed, Packed)
+    before, after = provider.bodies
+    added = sum(tokens(text) for text in counter.plan(after).texts) + counter.plan(after).constant
+    added -= sum(tokens(text) for text in counter.plan(before).texts) + counter.plan(before).constant
+    assert packed.decision.evidence_tokens == added > 0
+    assert packed.decision.counted == Count(bill(packed.body).tokens + 50, Basis.EXACT)
+
+
+def test_an_exact_count_that_history_was_taken_from_is_no_longer_exact() -> None:
+    turns = [turn for i in range(30) for turn in (("user", f"Question {i}. " + "word " * 250), ("assistant", "Yes."))]
+    packed = Provider().decides(chat(*turns, QUESTION, tools=[TOOL]), ALWAYS)
+    assert packed.decision.history_dropped
+    assert packed.decision.counted == bill(packed.body)
+
+
+def test_the_note_that_nothing_was_admitted_is_counted_with_an_exact_count() -> None:
+    packed = Provider().decides(chat(QUESTION, documents=[{"id": "a", "text": " "}], tools=[TOOL]), ALWAYS)
+    assert packed.sources == ()
+    assert packed.decision.counted == bill(packed.body)
+
+
+def test_answers_of_an_endpoint_are_recorded_and_so_is_their_absence() -> None:
+    request = chat(QUESTION, documents=many(30, 10), tools=[TOOL])
+    for provider in (Provider(), Provider(off=300), Provider(reachable=False)):
+        first = provider.decides(request, NEAR)
+        recorded = iter(first.decision.answers)
+        again = drive_here(
+            decide(request, near(NEAR)),
+            lambda _: next(recorded),  # noqa: B023
+        )
+        assert again == first
+
+
+# --- by what bills have taught ----------------------------------------------------------------------------------------
+
+
+def test_the_margin_that_bills_have_taught_is_kept_free() -> None:
+    request = chat(QUESTION, documents=many(30, 10), tools=[TOOL])
+    kind = pack(request, NEAR).decision.shape
+    assert kind == "tools/32k"
+    taught = structs.replace(setting(NEAR), learned={kind: Learned(0, 1, refused=500)})
+    packed = run(decide(request, taught))
+    assert isinstance(packed, Packed)
+    assert packed.decision.counted == structs.replace(bill(packed.body), margin=500)
+    assert packed.decision.window.safety_margin == NEAR.safety_margin + 500  # type: ignore[union-attr]
+    assert run(recount(request, taught)).margin == 500
+
+
 # --- again ------------------------------------------------------------------------------------------------------------
 
 
@@ -359,7 +547,7 @@ def test_all_recurring_texts_are_asked_for_at_once() -> None:
         asked.append(need)
         return TOKENS.count_now(need)
 
-    drive_here(decide(chat(("system", "Be brief."), QUESTION, documents=many(12)), setting()), answer)
+    drive_here(decide(chat(("system", "Be brief."), QUESTION, documents=many(12)), setting()), offline(answer))
     assert sum(need.recurring for need in asked) == 1
     assert len(asked) <= 4
 

@@ -9,8 +9,8 @@ import pytest
 
 from elbowroom import count
 from elbowroom.errors import CountUnavailable, ElbowroomError, RequestTooLarge
-from elbowroom.records import Answer, Model, Need, NeedCounts, Steps
-from elbowroom_proxy.answering import Till, drive, drive_here
+from elbowroom.records import Answer, Model, Need, NeedCounts, NeedEndpointCount, Steps
+from elbowroom_proxy.answering import Till, drive, drive_here, offline
 
 
 def need(*texts: str) -> NeedCounts:
@@ -28,7 +28,7 @@ def walk(steps: int) -> Steps[list[Any]]:
     return heard
 
 
-def lengths(asked: Need) -> Answer:
+def lengths(asked: NeedCounts) -> Answer:
     if asked.texts == ("x",):
         raise CountUnavailable("no x")
     if asked.texts == ("xxx",):
@@ -41,13 +41,13 @@ Drive = Callable[[Steps[list[Any]]], Awaitable[list[Any]]]
 
 async def with_loop(steps: Steps[list[Any]]) -> list[Any]:
     async def answer(asked: Need) -> Answer:
-        return lengths(asked)
+        return offline(lengths)(asked)
 
     return await drive(steps, answer)
 
 
 async def without_loop(steps: Steps[list[Any]]) -> list[Any]:
-    return drive_here(steps, lengths)
+    return drive_here(steps, offline(lengths))
 
 
 @pytest.fixture(params=[with_loop, without_loop])
@@ -66,11 +66,16 @@ async def test_what_the_walk_does_not_catch_comes_out(driven):
         await driven(walk(4))
 
 
+def test_offline_no_provider_is_asked():
+    assert offline(lengths)(need("xx")) == (2,)
+    assert offline(lengths)(NeedEndpointCount("m", b"{}")) == ()
+
+
 async def test_a_bill_is_the_count_of_the_body():
     model = Model("m", "demo", "m", 8192, 1024, "openai_chat", "gpt-4o", "o200k_base")
     counter = count.build(model)
 
-    async def characters(asked: Need) -> Answer:
+    async def characters(asked: NeedCounts) -> Answer:
         return tuple(map(len, asked.texts))
 
     till = Till({"m": counter}, characters)

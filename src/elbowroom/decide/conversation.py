@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from elbowroom.count.counter import Counter, Tally
 from elbowroom.decide.toolresult import cap
 from elbowroom.read.message import with_text
 from elbowroom.read.policy import Policy
 from elbowroom.read.split import tool_names
-from elbowroom.records import Count, Message, Request, Split, Steps, ToolResult
+from elbowroom.records import Basis, Count, Message, Request, Split, Steps, ToolResult
 
 _TOOL_ROLES = ("tool", "function")
 _TOOL_PARAMS = ("tools", "tool_choice", "functions", "function_call")
@@ -119,3 +119,28 @@ def measure(
         tail=after,
         question=asked,
     )
+
+
+def within(costs: Costs, total: Count) -> Costs:
+    """The same parts of another total: where that is less, each in proportion; where it is more, framing takes it."""
+    if total.tokens >= costs.total.tokens:
+        return structs.replace(costs, total=total)
+
+    def part(tokens: int) -> int:
+        return tokens * total.tokens // costs.total.tokens
+
+    return Costs(
+        total=total,
+        instructions=part(costs.instructions),
+        tools=part(costs.tools),
+        examples=tuple(map(part, costs.examples)),
+        turns=tuple(map(part, costs.turns)),
+        tail=part(costs.tail),
+        question=part(costs.question),
+    )
+
+
+def undivided(total: int, parts: Split) -> Costs:
+    """The costs where only the whole is known: all of it is framing, so nothing of it can yield."""
+    nothing = (0,) * len(parts.turns)
+    return Costs(Count(total, Basis.EXACT), 0, 0, (0,) * len(parts.examples), nothing, 0, 0)

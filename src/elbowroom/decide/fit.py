@@ -1,19 +1,21 @@
 """The window: the answer's room first, then what must stay, then history, and what is left for evidence.
 
 Knows: the equation, and in which order things yield when they do not fit: evidence, history, the answer, examples.
-Does not know: texts, messages or counters; only what each part costs, in tokens.
+Does not know: any text, or how anything is counted; only what each part costs, in tokens.
 """
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from elbowroom.decide.conversation import Costs
+from elbowroom.count.counter import Counter
+from elbowroom.decide.conversation import Costs, body
 from elbowroom.decide.history import evict
 from elbowroom.decide.window import overflow_message
 from elbowroom.errors import ContextLengthExceeded
+from elbowroom.read.contract import ReservePlan
 from elbowroom.read.policy import Policy
-from elbowroom.records import Basis, Count, Mode, Model, Window
+from elbowroom.records import Basis, Count, Mode, Model, Request, Window
 
 
 class Reserve(Struct, frozen=True):
@@ -104,3 +106,17 @@ def fit(
 def overflows(costs: Costs, reserve: Reserve, model: Model) -> bool:
     """Whether prompt and answer together are surely longer than the model's window."""
     return costs.total.basis is not Basis.BOUNDED and costs.total.tokens + reserve.tokens > model.context_window
+
+
+def need_not_count(request: Request, contract: ReservePlan, policy: Policy, counter: Counter, model: Model) -> bool:
+    """Whether an untagged request may leave uncounted: nothing is enforced, or it fits, since bytes bound tokens.
+
+    Not where the policy wants a say in a tool's result.
+    """
+    if policy.mode is not Mode.ENFORCE:
+        return True
+    if policy.tools and any(message.role in ("tool", "function") for message in request.messages):
+        return False
+    bound = counter.encloses(body(request, request.messages), len(request.body))
+    reserved = contract.constant + sum(len(text.encode("utf-8", "surrogatepass")) for text in contract.texts)
+    return bound is not None and bound + reserved <= model.context_window

@@ -81,6 +81,15 @@ class QueryClass(Config, frozen=True):
     recency: bool = False  # newer evidence weighs more
 
 
+class Counting(Config, frozen=True):
+    """When a model's own counting endpoint is asked, where the model list names one; it costs a round trip."""
+
+    # `near_limit`: where count, margin and the answer's reserve come near the limit, and for what no rule counts.
+    endpoint: Literal["never", "near_limit", "always"] = "near_limit"
+    # `bounded` goes on with the upper end of the count; what no rule counts is refused either way.
+    on_unavailable: Literal["refuse", "bounded"] = "bounded"
+
+
 class FollowUp(Config, frozen=True):
     """When a question leans on what was said before: there is history, and a cue matches or it is very short."""
 
@@ -100,6 +109,7 @@ class Policy(Config, frozen=True):
     safety_margin: Tokens = 64  # beside the count's own margin
     warn_instructions_tokens: PositiveTokens = 2000
     max_documents: PositiveTokens = 1000
+    counting: Counting = Counting()
     answer: Answer = Answer()
     history: History = History()
     tool_results: ToolResults = ToolResults()

@@ -5,10 +5,10 @@ from typing import Any
 
 from elbowroom import count
 from elbowroom.count.counter import Tally
-from elbowroom.decide.conversation import body, cap_tool_results, measure
+from elbowroom.decide.conversation import Costs, body, cap_tool_results, measure, undivided, within
 from elbowroom.read.policy import Policy, ToolResults
 from elbowroom.read.split import split
-from elbowroom.records import Request
+from elbowroom.records import Basis, Count, Request
 from tests.walk import MODEL, chat, read, run, tokens
 
 TOOLS = [{"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}]
@@ -118,3 +118,26 @@ def test_a_conversation_without_a_question_has_none_to_pay() -> None:
     request = chat(("system", "Be brief."))
     costs = run(measure(request, request.messages, split(request), count.build(MODEL), Tally("o200k_base")))
     assert costs.question == 0
+
+
+COSTS = Costs(Count(1_000, Basis.BOUNDED), 100, 50, (20,), (400, 300), 0, 80)
+
+
+def test_parts_of_a_smaller_total_are_in_proportion():
+    smaller = within(COSTS, Count(250, Basis.EXACT))
+    assert (smaller.instructions, smaller.tools, smaller.examples, smaller.turns) == (25, 12, (5,), (100, 75))
+    assert (smaller.tail, smaller.question, smaller.total.tokens) == (0, 20, 250)
+    assert smaller.framing >= 0
+
+
+def test_what_a_larger_total_holds_more_is_framing():
+    larger = within(COSTS, Count(1_100, Basis.EXACT))
+    assert larger.turns == COSTS.turns
+    assert larger.framing == COSTS.framing + 100
+
+
+def test_where_only_the_whole_is_known_all_of_it_is_framing():
+    request = chat(("user", "one"), ("assistant", "two"), ("user", "three"))
+    costs = undivided(77, split(request))
+    assert costs.framing == 77
+    assert costs.turns == (0,)
