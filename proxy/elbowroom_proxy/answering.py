@@ -75,5 +75,5 @@ class Till:
 
     async def text(self, text: str, model: str) -> int:
         """Tokens of one text."""
-        (tokens,) = await self._answer(NeedCounts(self._counters[model].vocabulary, (text,), recurring=False))
-        return tokens
+        answer = await self._answer(NeedCounts(self._counters[model].vocabulary, (text,), recurring=False))
+        return sum(answer)

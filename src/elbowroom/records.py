@@ -60,6 +60,7 @@ class Edit(StrEnum):
     REDACTED = "redacted"
     DEVELOPER_FOLDED = "developer_folded"
     HISTORY_EVICTED = "history_evicted"
+    HISTORY_SUMMARISED = "history_summarised"
     EXAMPLES_EVICTED = "examples_evicted"
     OUTPUT_CLAMPED = "output_clamped"
     OUTPUT_CAPPED = "output_capped"
@@ -236,8 +237,27 @@ class NeedEndpointCount(Struct, frozen=True, tag="endpoint_count"):
     body: bytes  # chat members as JSON, the same bytes for the same prompt
 
 
-Need = NeedCounts | NeedEndpointCount
-Answer = tuple[int, ...]
+class NeedRerank(Struct, frozen=True, tag="rerank"):
+    """Asks how relevant each text is to the question; answered by one number a text, in the reranker's own scale, or by
+    none if it could not say.
+    """
+
+    by: str  # file name in `rerankers/`
+    question: str
+    texts: tuple[str, ...]
+
+
+class NeedSummary(Struct, frozen=True, tag="summary"):
+    """Asks a model for a summary of what was said; answered by one text, or by none if there is none to be had."""
+
+    model: str  # the catalog's name
+    text: str
+    max_tokens: int  # of the summary, at most
+    timeout: float  # seconds
+
+
+Need = NeedCounts | NeedEndpointCount | NeedRerank | NeedSummary
+Answer = tuple[Any, ...]  # numbers or texts, as each Need says; empty: it could not be had
 T = TypeVar("T")
 Steps = Generator[Need, Answer, T]  # a piece of the walk: asks Needs, takes their Answers, ends in a T
 
@@ -281,6 +301,7 @@ class Fate(Struct, frozen=True):
     stripped: int = 0  # invisible or control characters removed
     neutralised: int = 0  # control strings broken
     digest: str = ""  # keyed hash of the text as it came
+    stale_score: bool = False  # what was scored is not, word for word, what is sent
 
 
 class ToolResult(Struct, frozen=True):
@@ -314,6 +335,24 @@ class Classified(Struct, frozen=True):
     follow_up: bool = False
 
 
+class Reranking(Struct, frozen=True):
+    """What became of the question to a reranker."""
+
+    by: str
+    state: str  # "ran", "nothing_relevant" (it ran, and no candidate reached the policy's least score) or "failed"
+    candidates: int  # how many it was asked about
+    cut: int  # of how many it saw the first sentences only
+
+
+class Summary(Struct, frozen=True):
+    """What stands in for evicted turns. Holds no text of it."""
+
+    messages: int  # how many it stands in for
+    tokens_before: int  # of those
+    tokens: int  # what it adds to the prompt
+    digest: str  # keyed hash of it
+
+
 class Decision(Struct, frozen=True):
     """All that the engine decided about one request. The trace is this, and what happened afterwards."""
 
@@ -327,7 +366,7 @@ class Decision(Struct, frozen=True):
     counted: Count | None  # None: forwarded first, counted afterwards
     documents: tuple[Fate, ...]
     evidence_tokens: int
-    reranked_count: int  # candidates that came with a rerank score
+    reranked_count: int  # candidates that a reranker scored, the caller's or ours
     tool_results: tuple[ToolResult, ...]
     history_dropped: tuple[int, ...]  # indexes of evicted messages
     examples_dropped: tuple[int, ...]
@@ -335,6 +374,12 @@ class Decision(Struct, frozen=True):
     notes: tuple[str, ...]  # what a reviewer should notice: warnings and degradations, in words
     answers: tuple[Answer, ...]  # recorded answers to the Needs, in order: replay
     shape: str = ""  # which requests its bill is compared with
+    learned: Learned | None = None  # what their bills had taught until then
+    rerank: Reranking | None = None  # None: nobody was asked
+    history_summary: Summary | None = None
+    evidence_sufficient: bool | None = None  # None: nothing was tagged
+    lacks: str = ""  # why it is not sufficient, in words
+    fallback: str | None = None  # what was done about it, as the class's `on_insufficient` says
 
 
 class Packed(Struct, frozen=True):
@@ -344,6 +389,7 @@ class Packed(Struct, frozen=True):
     decision: Decision
     sources: tuple[Source, ...]
     usage_asked: bool  # we asked for usage on the stream; the client did not
+    reply: str | None = None  # the whole answer, where no model is to be asked; `body` is empty then
 
 
 class Refused(Struct, frozen=True):

@@ -58,7 +58,8 @@ class Endpoint:
         self.asked += 1
         answer = yield NeedEndpointCount(self._model.name, canonical(body))
         if answer:
-            return answer[0]
+            tokens: int = answer[0]
+            return tokens
         self.missed = True
         if self._counting.on_unavailable == "refuse":
             raise CountUnavailable("The provider's counting endpoint cannot be reached.", param="model")
