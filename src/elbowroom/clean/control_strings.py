@@ -23,6 +23,7 @@ class Rule(NamedTuple):
     first: str  # the first character of every match
     rest: str  # a regular expression for what follows it
     examples: tuple[str, ...]
+    sign: str = ""  # what every text with a match holds; by default `first`
 
 
 _SHAPES = (
@@ -43,8 +44,8 @@ _SHAPES = (
         r"/?(?:antml:)?(?:function_calls|function_results|invoke|parameter)[\s>]",
         ("<function_calls>", "</invoke>", "<invoke name"),
     ),
-    Rule("Claude legacy", "H", r"(?<=\n\nH)uman:", ("\n\nHuman:",)),
-    Rule("Claude legacy", "A", r"(?<=\n\nA)ssistant:", ("\n\nAssistant:",)),
+    Rule("Claude legacy", "H", r"(?<=\n\nH)uman:", ("\n\nHuman:",), "\n\n"),
+    Rule("Claude legacy", "A", r"(?<=\n\nA)ssistant:", ("\n\nAssistant:",), "\n\n"),
     # Our own. `s` too: who is told "cite [S1]" obeys "[s1]" as well.
     Rule("elbowroom tag", "<", r"/?[Ss][0-9]", ("<S1-", "</S1-", "<s2>", "</S12-")),
     Rule("elbowroom citation", "[", r"/?[Ss][0-9]", ("[S1]", "[s12]", "[S1, S2]", "[/S1-")),

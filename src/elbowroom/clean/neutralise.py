@@ -14,9 +14,10 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import NamedTuple
 
 from elbowroom.clean.control_strings import RULES, Rule
-from elbowroom.clean.sanitise import Cleaned
+from elbowroom.clean.sanitise import Cleaned, sanitise
 
 # Every block in which a character's NFKC form is plain ASCII.
 _COMPATIBLE = (
@@ -39,34 +40,63 @@ _FOLDS = {
 _FOLDABLE = re.compile(f"[{re.escape(''.join(chr(code) for code in _FOLDS if code < 0x10000))}\U00010000-\U0010ffff]")
 
 
-def compile_rules(rules: Iterable[Rule]) -> re.Pattern[str]:
-    """One pattern that matches the first character of every control string, of overlapping ones too."""
+class Live(NamedTuple):
+    """What is control, compiled: who has it finds every live string of a text."""
+
+    pattern: re.Pattern[str]  # matches the first character of every control string, of overlapping ones too
+    signs: tuple[str, ...]  # a text without any of these holds no control string
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first live string of a text in ASCII, or of a text's shadow."""
+        return self.pattern.search(text)
+
+
+def compile_rules(rules: Iterable[Rule]) -> Live:
+    """All rules as one pattern."""
     rests: dict[str, list[str]] = {}
+    signs: set[str] = set()
     for rule in rules:
         rests.setdefault(rule.first, []).append(rule.rest)
+        signs.add(rule.sign or rule.first)
+    signs |= {chr(code) for code, form in _FOLDS.items() if form in signs}
     # Alternatives that begin with a plain character let the scanner skip everything else.
-    return re.compile("|".join(f"{re.escape(first)}(?={'|'.join(some)})" for first, some in rests.items()))
+    pattern = "|".join(f"{re.escape(first)}(?={'|'.join(some)})" for first, some in rests.items())
+    return Live(re.compile(pattern), tuple(sorted(signs)))
 
 
 LIVE = compile_rules(RULES)
-# A text without any of these holds no control string: brackets in all their forms, and an empty line.
-_SIGNS = tuple("<[]") + tuple(chr(code) for code, form in _FOLDS.items() if form in ("<", "[", "]")) + ("\n\n",)
 
 
-def neutralise(text: str, live: re.Pattern[str] = LIVE) -> Cleaned:
+def rules_of(tokens: Iterable[str]) -> tuple[Rule, ...]:
+    """Rules for those control tokens of a tokenizer that `RULES` leave alive.
+
+    No rule is made for what no sanitised text can hold, for white space and single characters, which are no control,
+    and for a token with a backslash in it: no backslash can break that one.
+    """
+    shadows = {token: shadow(token) for token in tokens if token.strip() and sanitise(token).text == token}
+    return tuple(
+        Rule("tokenizer", form[0], re.escape(form[1:]), (token,))
+        for token, form in shadows.items()
+        if len(form) > 1 and "\\" not in form and not LIVE.search(form)
+    )
+
+
+def shadow(text: str) -> str:
+    """The text with compatibility forms folded to ASCII: what rules are matched on."""
+    return text if text.isascii() else _FOLDABLE.sub(_fold, text)
+
+
+def neutralise(text: str, live: Live = LIVE) -> Cleaned:
     """Breaks every control string of a sanitised text. Idempotent; `spans` are the characters broken after.
 
     `live` comes from `compile_rules`.
     """
-    if not any(sign in text for sign in _SIGNS):
+    if not any(sign in text for sign in live.signs):
         return Cleaned(text, 0, ())
-    if text.isascii():
-        places = [match.end() for match in live.finditer(text)]
-    else:
-        shadow = _FOLDABLE.sub(_fold, text)
-        places = [match.end() for match in live.finditer(shadow)]
-        if places and len(shadow) != len(text):
-            places = _origins(text, places)
+    folded = shadow(text)
+    places = [match.end() for match in live.pattern.finditer(folded)]
+    if places and len(folded) != len(text):
+        places = _origins(text, places)
     if not places:
         return Cleaned(text, 0, ())
     cuts = [0, *places, len(text)]

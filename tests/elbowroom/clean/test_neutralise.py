@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from elbowroom.clean.control_strings import RULES
-from elbowroom.clean.neutralise import _FOLDS, LIVE, neutralise
+from elbowroom.clean.neutralise import _FOLDS, LIVE, compile_rules, neutralise, rules_of
 from elbowroom.clean.sanitise import sanitise
 
 litellm = importlib.util.find_spec("litellm")
@@ -166,3 +166,29 @@ def test_the_shared_payloads_hold_no_live_control_string(shared: Path) -> None:
         if row["kind"] in ("benign-lookalike", "multilingual"):
             assert once == row["text"].replace("\u200f", "")
     assert live > 5  # so the loop above was about something
+
+
+# --- what one tokenizer adds ----------------------------------------------------------------------------------------
+
+ADDED = ("<|im_start|>", "<｜begin▁of▁turn｜>", "§end§", "[OWN]", "<own>", "BOSBOS", "  ", "\n\n", "x", "<\u200bz>", "a\\b")
+
+
+def test_rules_are_made_for_what_would_stay_alive() -> None:
+    rules = rules_of(ADDED)
+    assert [rule.examples[0] for rule in rules] == ["§end§", "[OWN]", "<own>", "BOSBOS"]
+    live = compile_rules([*RULES, *rules])
+    for rule in rules:
+        (example,) = rule.examples
+        assert neutralise(example).text == example
+        assert neutralise(f"a {example} b", live).text == f"a {example[0]}\\{example[1:]} b"
+    assert neutralise("ＢＯＳＢＯＳ <|im_start|>", live).text == "Ｂ\\ＯＳＢＯＳ <\\|im_start|>"
+    assert neutralise("a plain text", live) == ("a plain text", 0, ())
+
+
+@given(ASSEMBLED, st.lists(st.text(st.sampled_from("<>[]|/abＡ§"), min_size=2, max_size=5), max_size=3))
+def test_added_rules_keep_every_promise(text: str, tokens: list[str]) -> None:
+    live = compile_rules([*RULES, *rules_of(tokens)])
+    once = neutralise(sanitise("".join([text, *tokens, *tokens])).text, live).text
+    assert neutralise(once, live).removed == 0
+    assert not any(token in once for token in tokens)
+    assert not live.search(unicodedata.normalize("NFKC", once))
