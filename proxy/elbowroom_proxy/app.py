@@ -34,7 +34,7 @@ from elbowroom_proxy.sinks.jsonl import JsonlSink
 from elbowroom_proxy.stores.memory import MemoryCounts
 from elbowroom_proxy.stores.redis import RedisCounts
 from elbowroom_proxy.tokens import Tokens
-from elbowroom_proxy.vocabularies import Vocabularies
+from elbowroom_proxy.vocabularies import Vocabularies, live
 
 CHAT_PATHS = ("/v1/chat/completions", "/chat/completions")
 KNOWN_BYTES = 64 << 20  # of document texts whose analysis is kept
@@ -60,8 +60,10 @@ class Service:
             identify=open_principal,
             counters=settings.counters,
             upstreams=self.upstreams,
-            count=self.tokens.count,
-            known=Known(KNOWN_BYTES),
+            count=self._count,
+            count_endpoints=self.endpoint_counts.models,
+            calibration=self.calibration,
+            known=Known(KNOWN_BYTES, live(settings.tokenizers.values())),
             nonce_key=keys.nonce,
             hash_key=keys.hash,
             sink=self.sink,

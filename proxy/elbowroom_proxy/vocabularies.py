@@ -12,13 +12,16 @@ import hashlib
 import importlib.util
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elbowroom.clean.control_strings import RULES
+from elbowroom.clean.neutralise import Live, compile_rules, rules_of
 from elbowroom.errors import CountUnavailable
 from elbowroom_proxy import encoders
 from elbowroom_proxy.encoders import Encoder
+from elbowroom_proxy.encoders.tokenizer import control_tokens
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -45,6 +48,14 @@ def bundled_folder() -> Path:
     if spec is None or spec.origin is None:
         raise CountUnavailable("the tokenizer vocabularies come with litellm, which is not installed")
     return Path(spec.origin).parent / "litellm_core_utils" / "tokenizers"
+
+
+def live(files: Iterable[Path]) -> Live:
+    """The control strings that texts are cleaned of: every family's, and what these tokenizers add.
+
+    Raises `CountUnavailable` for a file that is no tokenizer.
+    """
+    return compile_rules([*RULES, *rules_of({token: None for file in files for token in control_tokens(file)})])
 
 
 class Vocabularies:

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elbowroom.clean.neutralise import LIVE, neutralise
 from elbowroom.errors import CountUnavailable
 from elbowroom_proxy import vocabularies as module
-from elbowroom_proxy.vocabularies import FILES, LONGEST_BLANK, Vocabularies
+from elbowroom_proxy.vocabularies import FILES, LONGEST_BLANK, Vocabularies, live
 
 NAMES = tuple(FILES)
 ANY = Vocabularies()
@@ -132,3 +133,12 @@ def test_any_text_has_a_count_bounded_by_its_bytes(text: str) -> None:
         count = ANY.tokens(name, text)
         assert (count == 0) == (text == "")
         assert count <= len(text.encode())
+
+
+def test_control_strings_of_an_own_tokenizer_are_found_beside_the_families(tmp_path) -> None:
+    file = tmp_path / "tokenizer.json"
+    file.write_text('{"added_tokens": [{"content": "[OWN]", "special": true}]}')
+    own, all_others = live([file]), live([])
+    assert all_others == LIVE
+    assert neutralise("[OWN] [INST]", all_others).text == "[OWN] [\\INST]"
+    assert neutralise("[OWN] [INST]", own).text == "[\\OWN] [\\INST]"

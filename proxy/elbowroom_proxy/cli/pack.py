@@ -29,7 +29,7 @@ from elbowroom_proxy.principal import OPEN
 from elbowroom_proxy.settings import Settings
 from elbowroom_proxy.sinks.line import encode
 from elbowroom_proxy.tokens import Tokens
-from elbowroom_proxy.vocabularies import Vocabularies
+from elbowroom_proxy.vocabularies import Vocabularies, live
 
 # Where no secret is configured: the same request gives the same bytes on every machine, and no file is made for it.
 OFFLINE_SECRET = "elbowroom pack, offline"  # noqa: S105 -- it protects nothing: nothing leaves
@@ -106,7 +106,7 @@ class Offline:
         chosen = configured.policy if policy is None else settings.load_policy(policy)
         self._policy = chosen if budget is None else with_ceiling(chosen, budget)
         self._answer = offline(Tokens(Vocabularies(files=configured.tokenizers), secret=self._keys.counts).count_now)
-        self._known = Known(KNOWN_BYTES)
+        self._known = Known(KNOWN_BYTES, live(configured.tokenizers.values()))
 
     def pack(self, body: bytes) -> Outcome:
         """Decides about one body. Whatever is wrong with it is in the outcome."""

@@ -7,6 +7,7 @@ Does not know: chat templates (`elbowroom.count.template`), hubs; only a file th
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,3 +51,15 @@ def build(which: str, file: Path | None) -> Local:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return Local(tokenizer)
+
+
+def control_tokens(file: Path) -> tuple[str, ...]:
+    """The added tokens of a tokenizer.json that a server reads as control: the special ones, and other tags.
+
+    Raises `CountUnavailable` where the file cannot be read as one.
+    """
+    try:
+        added = json.loads(file.read_bytes()).get("added_tokens") or []
+        return tuple(one["content"] for one in added if one.get("special") or one["content"].startswith(("<", "[")))
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
+        raise CountUnavailable(f"{file.name} is no tokenizer.json whose added tokens can be read") from None

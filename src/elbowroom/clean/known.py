@@ -6,16 +6,21 @@ Does not know: whose text it was; it holds nothing that does not follow from the
 
 from __future__ import annotations
 
-from elbowroom.clean.text import Text
+from elbowroom.clean.neutralise import LIVE, Live
+from elbowroom.clean.text import Text, clean_line
 
 _UNSETTLED = 256
 
 
 class Known:
-    """Least recently used texts go first when together they are larger than `max_bytes`."""
+    """Least recently used texts go first when together they are larger than `max_bytes`.
 
-    def __init__(self, max_bytes: int) -> None:
+    `live`: the control strings that texts are cleaned of.
+    """
+
+    def __init__(self, max_bytes: int, live: Live = LIVE) -> None:
         self.max_bytes = max_bytes
+        self.live = live
         self.bytes = 0  # as last measured
         self._texts: dict[str, Text] = {}  # oldest use first
         self._sizes: dict[str, int] = {}
@@ -28,7 +33,7 @@ class Known:
         """The record of `raw`, made now if it is not known."""
         text = self._texts.pop(raw, None)
         if text is None:
-            text = Text.of(raw)
+            text = Text.of(raw, self.live)
             self._sizes[raw] = 0
             self._texts[raw] = text
             self._unsettled.append(text)
@@ -41,6 +46,10 @@ class Known:
         else:
             self._texts[raw] = text
         return text
+
+    def line(self, raw: str) -> str:
+        """A title or another attribute as it may be shown; short, so it is not kept."""
+        return clean_line(raw, live=self.live)
 
     def _measure(self, text: Text) -> None:
         if text.raw in self._sizes:

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from elbowroom.clean.neutralise import neutralise
+from elbowroom.clean.neutralise import LIVE, Live, neutralise
 from elbowroom.clean.sanitise import sanitise
 from elbowroom.clean.sentences import Unit, units
 from elbowroom.clean.terms import terms
@@ -20,7 +20,16 @@ from elbowroom.clean.terms import terms
 _REST = re.compile(r"[\W_]+")
 _ASCII_REST = bytes(code for code in range(128) if not chr(code).isalnum())
 _SHINGLE = 6  # characters
+# What ends a sentence in any script, and now and then ends none: `anchors` only want to end at the same places.
+_STOPS = "\n.!?;。！？；…।؟۔"
+_STOP = re.compile(f"[{_STOPS}]")
+_STRETCH = re.compile(f"[^{_STOPS}]+")
+_BETWEEN_STOPS = re.compile(rf"(?:[^\w{_STOPS}]|_)+")
+_ASCII_BETWEEN_STOPS = bytes(code for code in _ASCII_REST if chr(code) not in _STOPS)
+_ASCII_STOP = bytes(10 if chr(code) in _STOPS else code for code in range(256))
+_ANCHOR = 8  # characters
 _JOINER = "\u200d"
+Spans = tuple[tuple[int, int], ...]  # code points
 _SELF, _RECORD = 250, 100  # bytes: the object itself, and a tuple, string or number in it with its place in a table
 
 
@@ -28,21 +37,23 @@ class Text:
     """One text; nothing of it changes from outside. Spans are code points of `clean`.
 
     `clean` is what is sent: sanitised, neutralised, without white space around it. `stripped` counts the invisible
-    characters that are gone, `neutralised` the control strings that were broken.
+    characters that are gone, `neutralised` the control strings that were broken; `stripped_spans` says where in `raw`,
+    `broken_spans` where in `clean`, the backslash included.
     """
 
     __slots__ = (
-        "_clean", "_neutralised", "_normal", "_normal_sentences", "_raw", "_sentence_terms", "_sentences", "_shingles",
-        "_stripped", "_terms", "_units",
+        "_anchors", "_broken_spans", "_clean", "_normal", "_raw", "_sentence_terms", "_sentences", "_shingles",
+        "_stretches", "_stripped", "_stripped_spans", "_terms", "_units",
     )  # fmt: skip
 
-    def __init__(self, raw: str, clean: str, stripped: int, neutralised: int) -> None:
+    def __init__(self, raw: str, clean: str, stripped: int, stripped_spans: Spans, broken_spans: Spans) -> None:
         self._raw = raw
         self._clean = clean
         self._stripped = stripped
-        self._neutralised = neutralised
+        self._stripped_spans = stripped_spans
+        self._broken_spans = broken_spans
+        self._anchors: frozenset[str] | None = None
         self._normal: str | None = None
-        self._normal_sentences: tuple[str, ...] | None = None
         self._sentence_terms: tuple[Mapping[str, int], ...] | None = None
         self._sentences: tuple[tuple[int, int], ...] | None = None
         self._shingles: frozenset[str] | None = None
@@ -50,11 +61,14 @@ class Text:
         self._units: tuple[Unit, ...] | None = None
 
     @classmethod
-    def of(cls, raw: str) -> Text:
+    def of(cls, raw: str, live: Live = LIVE) -> Text:
         """Cleans `raw`. Known later by everything that can be asked of it."""
         seen = sanitise(raw)
-        safe = neutralise(seen.text)
-        return cls(raw, safe.text.strip(), seen.removed, safe.removed)
+        safe = neutralise(seen.text, live)
+        clean = safe.text.strip()
+        lead = safe.text.index(clean)
+        broken = tuple((start + at - lead, end + at + 1 - lead) for at, (start, end) in enumerate(safe.spans))
+        return cls(raw, clean, seen.removed, seen.spans, broken)
 
     def __repr__(self) -> str:
         return f"Text({len(self._clean)} characters)"
@@ -72,8 +86,16 @@ class Text:
         return self._stripped
 
     @property
+    def stripped_spans(self) -> Spans:
+        return self._stripped_spans
+
+    @property
     def neutralised(self) -> int:
-        return self._neutralised
+        return len(self._broken_spans)
+
+    @property
+    def broken_spans(self) -> Spans:
+        return self._broken_spans
 
     @property
     def units(self) -> tuple[Unit, ...]:
@@ -145,7 +167,14 @@ def normal(text: str) -> str:
     return _REST.sub("", text.lower())
 
 
-def clean_line(text: str, limit: int = 120) -> str:
+def _forms(text: str) -> list[str]:
+    """The normal forms of its stretches, all at once."""
+    if text.isascii():
+        return text.lower().encode().translate(_ASCII_STOP, _ASCII_BETWEEN_STOPS).decode().split("\n")
+    return _STOP.split(_BETWEEN_STOPS.sub("", text.lower()))
+
+
+def clean_line(text: str, limit: int = 120, live: Live = LIVE) -> str:
     """An attribute's value: sanitised, on one line, neutralised, at most `limit` characters, no grapheme cut in two.
 
     Quotes and angle brackets are the envelope's business.

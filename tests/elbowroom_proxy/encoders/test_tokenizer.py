@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -10,23 +11,24 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from elbowroom.errors import CountUnavailable
 from elbowroom_proxy import encoders, modelfiles
+from elbowroom_proxy.encoders import tokenizer
 
 
 @pytest.fixture
 def file(tmp_path) -> Path:
     """Bytes as tokens, with everything in the file that a server does not want."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens(["<|im_start|>", "<s>"])
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A", special_tokens=[("<s>", tokenizer.token_to_id("<s>"))]
+    trained = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
+    trained.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trained.decoder = decoders.ByteLevel()
+    trained.add_special_tokens(["<|im_start|>", "<s>"])
+    trained.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", trained.token_to_id("<s>"))]
     )
-    tokenizer.enable_truncation(4)
-    tokenizer.enable_padding(length=64)
+    trained.enable_truncation(4)
+    trained.enable_padding(length=64)
     path = tmp_path / "tokenizer.json"
-    tokenizer.save(str(path))
+    trained.save(str(path))
     return path
 
 
@@ -60,3 +62,23 @@ def test_what_is_no_tokenizer_is_said(tmp_path):
     file.write_text("{}")
     with pytest.raises(CountUnavailable, match=hashlib.sha256(b"{}").hexdigest()[:8]):
         encoders.load(modelfiles.vocabulary(file), file)
+
+
+def test_its_control_tokens_are_the_special_ones_and_other_tags(file, tmp_path):
+    assert tokenizer.control_tokens(file) == ("<|im_start|>", "<s>")
+    added = [{"content": "<tool>", "special": False}, {"content": "  "}, {"content": "BOS", "special": True}]
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps({"added_tokens": added}))
+    assert tokenizer.control_tokens(other) == ("<tool>", "BOS")
+    other.write_text("{}")
+    assert tokenizer.control_tokens(other) == ()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"added_tokens": [1]}', '{"added_tokens": [{}]}', "\x00"])
+def test_a_file_whose_added_tokens_cannot_be_read_is_refused_by_name(tmp_path, text: str):
+    other = tmp_path / "other.json"
+    other.write_text(text)
+    with pytest.raises(CountUnavailable, match="other.json"):
+        tokenizer.control_tokens(other)
+    with pytest.raises(CountUnavailable, match="no.json"):
+        tokenizer.control_tokens(tmp_path / "no.json")
