@@ -26,6 +26,7 @@ from elbowroom.records import Answer, Need, Packed, Refused, Request
 from elbowroom.write.citations import Verifier
 from elbowroom_proxy import wire
 from elbowroom_proxy.answering import drive
+from elbowroom_proxy.calibration import Calibration
 from elbowroom_proxy.metrics import Metrics
 from elbowroom_proxy.ports import Call, Reply, TraceSink, Upstream
 from elbowroom_proxy.principal import Identify
@@ -75,6 +76,8 @@ class Flow(Struct, kw_only=True):
     hash_key: bytes
     sink: TraceSink
     metrics: Metrics
+    count_endpoints: frozenset[str] = frozenset()  # the models whose providers can be asked to count
+    calibration: Calibration = msgspec.field(default_factory=Calibration)
     ping_interval: float | None = None  # seconds
     working: set[asyncio.Task[Any]] = msgspec.field(default_factory=set)
 
@@ -99,7 +102,7 @@ class Exchange:
     def __init__(self, flow: Flow, headers: Mapping[str, str]) -> None:
         self._flow = flow
         self._headers = headers
-        self._story = Story(headers, flow.metrics, flow.sink)
+        self._story = Story(headers, flow.metrics, flow.sink, flow.calibration)
         self._reply: Reply | None = None
         self._streamed: Streamed | None = None
         self._answered = False
@@ -174,7 +177,8 @@ class Exchange:
         )
         story.model = model = flow.catalog.find(request.model)
         counter = flow.counters[model.name]
-        setting = Setting(principal, policy, model, counter, flow.nonce_key, flow.hash_key, flow.known)
+        asks, learned = model.name in flow.count_endpoints, flow.calibration.learned(model)
+        setting = Setting(principal, policy, model, counter, flow.nonce_key, flow.hash_key, flow.known, asks, learned)
         outcome = await drive(decide(request, setting), self._answer)
         story.decision = outcome.decision
         if isinstance(outcome, Packed) and outcome.decision.counted is None:
@@ -210,6 +214,7 @@ class Exchange:
             body = said.body
         else:
             story.fail(reply.status, "upstream_error", f"The upstream answered with status {reply.status}.")
+            story.refusal = body
         head = self._head(reply, {"content-length": str(len(body))})
         self._answered = True
         story.end()  # before the last byte: who has the answer finds the record

@@ -18,6 +18,10 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MILLISECONDS = (0.00025, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 TOKENS = (0, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
+# Notes in a trace record that are counted.
+OUTSIDE = "bill_outside_margin"
+TOO_LONG = "refused_as_too_long"
+UNMAPPED = "model_unmapped"
 DIFFERENCE = (-256, -64, -16, -4, -1, 0, 1, 4, 16, 64, 256)
 
 
@@ -44,6 +48,25 @@ class _TextsCollector(Collector):
         yield CounterMetricFamily(
             "elbowroom_count_cache_degraded", "Requests counted without the shared store", value=tokens.degraded
         )
+
+
+class Questions(Protocol):
+    """Counters of questions to providers; they only grow."""
+
+    asked: int
+    remembered: int
+    failed: int
+
+
+class _QuestionsCollector(Collector):
+    def __init__(self, counts: Questions) -> None:
+        self._counts = counts
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        told = CounterMetricFamily("elbowroom_count_endpoint", "Prompts to be counted by providers", labels=["result"])
+        for result in ("asked", "remembered", "failed"):
+            told.add_metric([result], getattr(self._counts, result))
+        yield told
 
 
 class Metrics:
@@ -77,7 +100,17 @@ class Metrics:
             "elbowroom_evidence_tokens", "Tokens of evidence in a packed request", buckets=TOKENS, registry=registry
         )
         self.count_error = Histogram(
-            "elbowroom_count_error_tokens", "Billed minus counted prompt tokens", buckets=DIFFERENCE, registry=registry
+            "elbowroom_count_error_tokens",
+            "Billed minus counted prompt tokens, by how the count was known",
+            ["model", "basis"],
+            buckets=DIFFERENCE,
+            registry=registry,
+        )
+        self.counts_amiss = Counter(
+            "elbowroom_counts_amiss",
+            "Requests whose count did not hold or could not be better than a bound",
+            ["model", "why"],
+            registry=registry,
         )
         self.citations = Counter(
             "elbowroom_citations",
@@ -92,6 +125,10 @@ class Metrics:
     def watch(self, tokens: Texts) -> None:
         """Shows those counters too, read whenever somebody looks."""
         self.registry.register(_TextsCollector(tokens))
+
+    def watch_endpoints(self, counts: Questions) -> None:
+        """Shows those counters too, read whenever somebody looks."""
+        self.registry.register(_QuestionsCollector(counts))
 
     def render(self) -> bytes:
         """Everything in the text format."""
@@ -110,7 +147,10 @@ class Metrics:
         if told["documents"]:
             self.evidence.observe(told["evidence_tokens"])
         if told["count_error"] is not None:
-            self.count_error.observe(told["count_error"])
+            self.count_error.labels(told["model"], told["counted"]["basis"]).observe(told["count_error"])
+        for why in (OUTSIDE, TOO_LONG, UNMAPPED):
+            if why in told["notes"]:
+                self.counts_amiss.labels(told["model"] or "", why).inc()
         if told["cited"]:
             self.citations.labels("verified").inc(len(told["cited"]["verified"]))
             self.citations.labels("invented").inc(len(told["cited"]["invented"]))

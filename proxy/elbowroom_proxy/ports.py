@@ -43,7 +43,7 @@ class Reply(Protocol):
     headers: Mapping[str, str]  # lower-case names
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it arrives. Raises `UpstreamUnavailable` where it breaks off, `UpstreamTimeout` where it stalls."""
+        """The body as it arrives. Raises `UpstreamUnavailable` if it breaks off, `UpstreamTimeout` if it stalls."""
 
     async def close(self) -> None:
         """Lets go of the connection; the upstream sees the close if the body was not read to its end. Idempotent."""
@@ -51,6 +51,9 @@ class Reply(Protocol):
 
 class Upstream(Protocol):
     """Where packed requests go."""
+
+    async def start(self) -> None:
+        """Does what the first request would have to wait for."""
 
     async def send(self, call: Call) -> Reply:
         """Sends and waits for the head. Raises `UpstreamUnavailable`, `UpstreamTimeout`, `Overloaded`."""
@@ -66,3 +69,31 @@ class TraceSink(Protocol):
 
     async def close(self) -> None:
         """Everything queued is on disk when this returns."""
+
+
+class Question(Struct, frozen=True):
+    """What a counting endpoint is sent: a POST of JSON."""
+
+    url: str
+    headers: Mapping[str, str]
+    value: Mapping[str, Any]
+
+
+class EndpointCounter(Protocol):
+    """A provider's protocol for counting a prompt. It does no I/O: `endpoint_counts` sends the question."""
+
+    def question(self, body: Mapping[str, Any]) -> Question:
+        """What to ask about a chat body. Raises `CountUnavailable` for what that protocol has no words for."""
+
+    def answer(self, value: Mapping[str, Any]) -> Any:
+        """What stands where the number of tokens should; the caller looks whether it is one."""
+
+
+class Differences(Protocol):
+    """Differences of bills from counts, shared between processes. It raises nothing, as `CountCache` does."""
+
+    async def push(self, key: str, value: int, most: int) -> None:
+        """Adds one to the front of that list, and forgets all but the first `most`."""
+
+    async def lists(self) -> Mapping[str, Sequence[int]] | None:
+        """Every list, the latest first; None while the store cannot be reached."""

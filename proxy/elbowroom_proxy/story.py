@@ -22,7 +22,8 @@ from elbowroom.account.trace import Billed, Cited, Facts, record, report
 from elbowroom.records import Count, Decision, Model, Principal, Request
 from elbowroom.write.citations import Citation
 from elbowroom_proxy import wire
-from elbowroom_proxy.metrics import Metrics
+from elbowroom_proxy.calibration import Calibration, too_long
+from elbowroom_proxy.metrics import OUTSIDE, TOO_LONG, UNMAPPED, Metrics
 from elbowroom_proxy.ports import TraceSink
 
 log = structlog.get_logger("elbowroom")
@@ -44,7 +45,9 @@ class Said(Protocol):
 class Story:
     """One request's. The attributes are set as they become known."""
 
-    def __init__(self, headers: Mapping[str, str], metrics: Metrics, sink: TraceSink) -> None:
+    def __init__(
+        self, headers: Mapping[str, str], metrics: Metrics, sink: TraceSink, calibration: Calibration | None = None
+    ) -> None:
         self.trace_id = token_hex(16)
         self.request_id = f"req_{token_hex(12)}"
         self.principal: Principal | None = None
@@ -55,12 +58,14 @@ class Story:
         self.status: int | None = None
         self.error: dict[str, str | None] | None = None
         self.said: Said | None = None
+        self.refusal: bytes | None = None  # the body of an upstream's error
         self.disconnected = False
         self.notes: set[str] = set()
         self._time = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._client_request_id = headers.get("x-client-request-id")
         self._metrics = metrics
         self._sink = sink
+        self._calibration = calibration or Calibration()
         self._clock = perf_counter()
         self._timings: dict[str, float] = {}
         self._told = False
@@ -144,7 +149,35 @@ class Story:
         uncited = tuple(label for label in admitted if label not in verified)
         return Cited(verified, _once(said.invented), uncited)
 
+    def _calibrate(self) -> None:
+        """Compares the count with the bill, or with a refusal as too long, and notes what does not agree."""
+        model, decision = self.model, self.decision
+        counted = (decision.counted if decision is not None else None) or self._counted()
+        if model is None or decision is None or counted is None:
+            return
+        billed = _billed(self.said.usage) if self.said else None
+        if billed and self._calibration.billed(model, decision.shape, counted, billed.prompt_tokens):
+            self.notes.add(OUTSIDE)
+        if self.refusal is not None and too_long(self.status or 0, self.refusal):
+            self._calibration.refused(model, decision.shape, counted, self.refusal)
+            self.notes.add(TOO_LONG)
+        if not self.notes.isdisjoint((OUTSIDE, TOO_LONG)):
+            log.warning(
+                "count",
+                trace_id=self.trace_id,
+                model=model.name,
+                shape=decision.shape,
+                counted=counted.tokens,
+                basis=counted.basis,
+                margin=counted.margin,
+                billed=billed.prompt_tokens if billed else None,
+                notes=sorted(self.notes),
+            )
+
     def _tell(self) -> None:
+        self._calibrate()
+        if self.model is not None and not self.model.known:
+            self.notes.add(UNMAPPED)
         told = record(self.decision, self._facts())
         metrics, timings = self._metrics, self._timings
         if not self._sink.write(told):
@@ -173,7 +206,7 @@ class Story:
 
 def _billed(usage: Mapping[str, Any] | None) -> Billed | None:
     """The upstream's usage; None where it says nothing that can be used."""
-    if usage is None or not isinstance(prompt := usage.get("prompt_tokens"), int):
+    if usage is None or not isinstance(prompt := usage.get("prompt_tokens"), int) or prompt < 0:
         return None
     return Billed(
         prompt_tokens=prompt,

@@ -19,7 +19,9 @@ TOLD: dict[str, Any] = {
         {"decision": "dropped", "reason": "duplicate"},
     ],
     "evidence_tokens": 300,
+    "counted": {"tokens": 9, "basis": "modelled", "margin": 0},
     "count_error": -2,
+    "notes": ["bill_outside_margin"],
     "cited": {"verified": ["S1"], "invented": ["S8", "S9"], "uncited": []},
 }
 
@@ -40,19 +42,23 @@ def test_a_request_is_counted_by_its_record():
     assert value(metrics, "elbowroom_overhead_seconds_sum") == 0.0015
     assert value(metrics, "elbowroom_request_seconds_count") == 1
     assert value(metrics, "elbowroom_evidence_tokens_sum") == 300
-    assert value(metrics, "elbowroom_count_error_tokens_bucket", le="-4.0") == 0
-    assert value(metrics, "elbowroom_count_error_tokens_bucket", le="-1.0") == 1
+    errors = {"model": "demo-small", "basis": "modelled"}
+    assert value(metrics, "elbowroom_count_error_tokens_bucket", le="-4.0", **errors) == 0
+    assert value(metrics, "elbowroom_count_error_tokens_bucket", le="-1.0", **errors) == 1
+    assert value(metrics, "elbowroom_counts_amiss_total", model="demo-small", why="bill_outside_margin") == 1
+    assert value(metrics, "elbowroom_counts_amiss_total", model="demo-small", why="refused_as_too_long") is None
     assert value(metrics, "elbowroom_citations_total", status="invented") == 2
 
 
 def test_what_a_record_does_not_have_is_not_counted():
     metrics = Metrics()
     bare: dict[str, Any] = dict.fromkeys(("model", "query_class", "count_error", "cited"))
-    bare |= {"timings_ms": {}, "documents": []}
+    bare |= {"timings_ms": {}, "documents": [], "counted": None, "notes": []}
     metrics.tell({**TOLD, **bare, "disconnected": True})
     assert value(metrics, "elbowroom_requests_total", model="", query_class="", status="disconnected") == 1
-    for name in ("overhead_seconds", "request_seconds", "evidence_tokens", "count_error_tokens"):
+    for name in ("overhead_seconds", "request_seconds", "evidence_tokens"):
         assert value(metrics, f"elbowroom_{name}_count") == 0
+    assert b"elbowroom_count_error_tokens_count" not in metrics.render()
 
 
 @dataclass
@@ -70,6 +76,20 @@ def test_counters_of_others_are_shown_as_they_are_then():
     texts.texts_remembered, texts.degraded = 5, 1
     assert value(metrics, "elbowroom_texts_total", found="memory") == 5
     assert b"elbowroom_count_cache_degraded_total 1.0" in metrics.render()
+
+
+@dataclass
+class Questions:
+    asked: int = 2
+    remembered: int = 1
+    failed: int = 0
+
+
+def test_questions_to_providers_are_shown_by_how_they_ended():
+    metrics = Metrics()
+    metrics.watch_endpoints(Questions())
+    assert value(metrics, "elbowroom_count_endpoint_total", result="asked") == 2
+    assert value(metrics, "elbowroom_count_endpoint_total", result="failed") == 0
 
 
 def test_two_services_in_one_process_do_not_add_up():

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 from structlog.testing import capture_logs
 
@@ -25,6 +26,7 @@ from elbowroom.records import (
     Request,
 )
 from elbowroom.write.citations import Citation
+from elbowroom_proxy.calibration import Calibration
 from elbowroom_proxy.metrics import Metrics
 from elbowroom_proxy.story import Story
 from elbowroom_proxy.whole import Whole
@@ -129,9 +131,10 @@ def test_a_whole_story(story, sink):
     }
     assert (record["counted"]["tokens"], record["count_error"]) == (40, 2)
     assert record["cited"] == {"verified": ["S1"], "invented": ["S9"], "uncited": ["S2"]}
-    assert record["notes"] == ["long instructions", "count_cache_degraded"]
+    assert record["notes"] == ["long instructions", "bill_outside_margin", "count_cache_degraded"]
     assert set(record["timings_ms"]) == {"overhead", "total"}
-    (line,) = logged
+    warning, line = logged
+    assert (warning["event"], warning["counted"], warning["billed"]) == ("count", 40, 42)
     assert (line["event"], line["status"], line["admitted"], line["billed"]) == ("request", 200, 2, 42)
 
 
@@ -218,3 +221,49 @@ def test_times_begin_when_the_request_is_read(story, sink):
     story.restart()
     story.end()
     assert sink.records[0]["timings_ms"]["total"] >= 0
+
+
+# --- counts and bills -------------------------------------------------------------------------------------------------
+
+
+def answered(metrics: Metrics, sink: Sink, calibration: Calibration, counted: Count, billed: int) -> Mapping[str, Any]:
+    story = Story({}, metrics, sink, calibration)
+    story.model, story.decision, story.status = MODEL, msgspec.structs.replace(decision(counted), shape="plain/4k"), 200
+    story.said = Whole(b"", usage={"prompt_tokens": billed})
+    story.end()
+    return sink.records[-1]
+
+
+async def test_a_bill_teaches_its_shape_and_one_outside_the_margin_is_said(metrics, sink):
+    calibration = Calibration()
+    counted = Count(40, Basis.CALIBRATED, 5)
+    with capture_logs() as logs:
+        assert "bill_outside_margin" not in answered(metrics, sink, calibration, counted, 45)["notes"]
+        assert "bill_outside_margin" in answered(metrics, sink, calibration, counted, 46)["notes"]
+    (warning,) = [entry for entry in logs if entry["log_level"] == "warning"]
+    assert (warning["event"], warning["shape"], warning["billed"]) == ("count", "plain/4k", 46)
+    assert calibration.learned(MODEL)["plain/4k"].largest == 6
+
+
+async def test_a_refusal_as_too_long_is_said_and_learned(metrics, sink):
+    calibration = Calibration()
+    story = Story({}, metrics, sink, calibration)
+    story.model, story.decision, story.status = MODEL, decision(), 400
+    story.refusal = b'{"error": {"code": "context_length_exceeded", "message": "... resulted in 90 tokens ..."}}'
+    story.end()
+    assert "refused_as_too_long" in sink.records[0]["notes"]
+    assert calibration.learned(MODEL)[""].refused == 50
+
+
+async def test_another_error_teaches_nothing(metrics, sink):
+    calibration = Calibration()
+    story = Story({}, metrics, sink, calibration)
+    story.model, story.decision, story.status, story.refusal = MODEL, decision(), 400, b'{"error": {"message": "no"}}'
+    story.end()
+    assert calibration.learned(MODEL) == {}
+
+
+def test_an_unmapped_model_is_said(story, sink):
+    story.model = msgspec.structs.replace(MODEL, known=False)
+    story.end()
+    assert "model_unmapped" in sink.records[0]["notes"]

@@ -1,4 +1,4 @@
-"""Token counts in Redis: the `CountCache` that several instances share.
+"""Counts in Redis, and their differences from bills: the `CountCache` and `Differences` that instances share.
 
 Knows: one MGET for a request's texts, one pipelined write-back, how long to wait, and when not to ask at all.
 Does not know: texts, tokenizers, what a missing count costs. It raises nothing: a store that fails costs time only.
@@ -20,6 +20,7 @@ from redis.backoff import NoBackoff
 
 Result = TypeVar("Result")
 
+DIFFERENCES = "eb:err:1"
 MONTH = 30 * 86_400  # seconds
 
 
@@ -77,6 +78,33 @@ class RedisCounts:
 
         await self._try(write)
 
+    async def push(self, key: str, value: int, most: int) -> None:
+        """One difference in front of that list; a set knows which lists there are."""
+
+        async def write() -> list[Any]:
+            pipeline = self._redis.pipeline(transaction=False)
+            pipeline.sadd(DIFFERENCES, key)
+            pipeline.lpush(f"{DIFFERENCES}:{key}", value)
+            pipeline.ltrim(f"{DIFFERENCES}:{key}", 0, most - 1)
+            pipeline.expire(f"{DIFFERENCES}:{key}", self._ttl)
+            pipeline.expire(DIFFERENCES, self._ttl)
+            return await pipeline.execute()
+
+        await self._try(write)
+
+    async def lists(self) -> Mapping[str, Sequence[int]] | None:
+        """Every list of differences that has not expired; None while the store cannot be reached."""
+
+        async def read() -> dict[str, Sequence[int]]:
+            keys = sorted(_text(key) for key in await self._redis.smembers(DIFFERENCES))
+            pipeline = self._redis.pipeline(transaction=False)
+            for key in keys:
+                pipeline.lrange(f"{DIFFERENCES}:{key}", 0, -1)
+            found = zip(keys, await pipeline.execute() if keys else (), strict=True)
+            return {key: [n for one in values if (n := _integer(one)) is not None] for key, values in found if values}
+
+        return await self._try(read)
+
     async def healthy(self) -> bool:
         """Whether the store answers now; asks even while it is left alone."""
         self._failed_until = 0.0
@@ -114,6 +142,10 @@ class RedisCounts:
         self._running.discard(task)
         if not task.cancelled():
             task.exception()  # nobody may be waiting for it any more
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _integer(value: bytes | str | None) -> int | None:

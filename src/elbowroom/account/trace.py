@@ -94,6 +94,8 @@ def _decided(decision: Decision | None) -> dict[str, Any]:
         "tool_results": msgspec.to_builtins(decision.tool_results),
         "history_dropped": list(decision.history_dropped),
         "examples_dropped": list(decision.examples_dropped),
+        "shape": decision.shape,
+        "learned": msgspec.to_builtins(decision.learned),
         "edits": [edit.value for edit in decision.edits],
         "answers": [list(answer) for answer in decision.answers],
     }

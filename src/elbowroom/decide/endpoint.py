@@ -18,6 +18,7 @@ ROUNDS = 3  # at most so many questions about one request
 # The rest of a body is no part of the prompt, and would only make equal prompts look different.
 _COUNTED = (
     "messages", "tools", "tool_choice", "parallel_tool_calls", "functions", "function_call", "response_format",
+    "chat_template_kwargs",
 )  # fmt: skip
 
 
