@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct, structs
 
@@ -108,6 +109,8 @@ class _Walk:
         self.request = request
         self.setting = setting
         self.policy = setting.policy
+        self.note = note_text(setting.policy.format)
+        self.pieces = partial(pieces_of, form=setting.policy.format)
         self.enforce = setting.policy.mode is Mode.ENFORCE
         self.tally = Tally(setting.counter.vocabulary)
         self.shape = shape(body(request, request.messages), len(request.body))
@@ -148,8 +151,8 @@ class _Walk:
                 raise
             self.notes.append(f"not counted: {error.message}")
             return self._packed("", parts, counted=None)
-        passages = yield from prepare(request.documents, texts, pieces_of, self.tally)
-        note = self.tally.tokens[note_text()]
+        passages = yield from prepare(request.documents, texts, self.pieces, self.tally, self.setting.known)
+        note = self.tally.tokens[self.note]
         self.fitted = fitted = fit(
             costs,
             reserved,
@@ -183,7 +186,7 @@ class _Walk:
             self.messages, self.tool_results = yield from cap_tool_results(
                 request, policy, tally, only_named=not request.tagged
             )
-        costs = yield from self._costs(parts, [*bodies, *contract.texts, note_text()])
+        costs = yield from draft.costs(parts, [*bodies, *contract.texts, self.note])
         tokens = contract.constant + sum(tally.tokens[text] for text in contract.texts)
         reserved = Reserve(tokens, contract.client_max, contract.n)
         if self.enforce and not request.tagged and overflows(costs, reserved, self.setting.model):

@@ -179,7 +179,7 @@ def clean_line(text: str, limit: int = 120, live: Live = LIVE) -> str:
 
     Quotes and angle brackets are the envelope's business.
     """
-    line = neutralise(" ".join(sanitise(text).text.split())).text
+    line = neutralise(" ".join(sanitise(text).text.split()), live).text
     if len(line) <= limit:
         return line
     cut = limit

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from elbowroom.clean.known import Known
-from elbowroom.clean.text import Text, clean_line
+from elbowroom.clean.text import Text
 from elbowroom.count.counter import Tally
 from elbowroom.decide.passage import Passage
 from elbowroom.decide.rank import relevances
 from elbowroom.records import Document, Steps
 
-Pieces = Callable[
-    [Document, str, str], tuple[str, ...]
-]  # document, title, body -> what is sent of it, cut where counts add
+Shown = tuple[str, str, str]
+Pieces = Callable[[Shown, str], tuple[str, ...]]  # what is shown of it, body -> what is sent, cut where counts add
 
 
 def texts_of(documents: Sequence[Document], known: Known) -> list[Text]:
@@ -25,13 +24,23 @@ def texts_of(documents: Sequence[Document], known: Known) -> list[Text]:
     return [known.text(document.text or "") for document in documents]
 
 
+def shown_of(document: Document, known: Known) -> Shown:
+    """Title, version and access label, one clean line each, `""` where not given."""
+    label = (document.access or {}).get("label")
+    return (
+        known.line(document.title or ""),
+        known.line(document.version or ""),
+        known.line(label) if isinstance(label, str) else "",
+    )
+
+
 def prepare(
-    documents: Sequence[Document], texts: Sequence[Text], pieces: Pieces, tally: Tally
+    documents: Sequence[Document], texts: Sequence[Text], pieces: Pieces, tally: Tally, known: Known
 ) -> Steps[tuple[Passage, ...]]:
     """One passage a document, in the client's order, each with its tokens."""
-    titles = [clean_line(document.title or "") for document in documents]
+    shown = [shown_of(document, known) for document in documents]
     bodies = [body_text(text) for text in texts]
-    sent = [pieces(*one) for one in zip(documents, titles, (text.clean for text in texts), strict=True)]
+    sent = [pieces(*one) for one in zip(shown, (text.clean for text in texts), strict=True)]
     yield from tally.measure(bodies)
     yield from tally.measure((piece for parts in sent for piece in parts), recurring=False)
     return tuple(
@@ -39,13 +48,15 @@ def prepare(
             document=document,
             text=text,
             title=title,
+            version=version,
+            access_label=label,
             relevance=relevance,
             rank=rank,
             tag_tokens=sum(tally.tokens[piece] for piece in parts) - tally.tokens[body],
             body_tokens=tally.tokens[body],
         )
-        for document, text, title, body, parts, (relevance, rank) in zip(
-            documents, texts, titles, bodies, sent, relevances(documents), strict=True
+        for document, text, (title, version, label), body, parts, (relevance, rank) in zip(
+            documents, texts, shown, bodies, sent, relevances(documents), strict=True
         )
     )
 

@@ -120,7 +120,7 @@ class Policy(Config, frozen=True):
     )  # fmt: skip
     packer: str = "cover"
     order: Literal["best_first", "edges", "document"] = "best_first"
-    format: Literal["xml"] = "xml"
+    format: Literal["xml", "markdown", "numbered"] = "xml"
     documents: Literal["ours", "upstream"] = "ours"  # `upstream`: leave the `documents` field to the provider
     invented_citations: Literal["flag"] = "flag"
     default_class: str = "general"

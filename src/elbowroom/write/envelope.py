@@ -15,11 +15,10 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from elbowroom.clean.text import clean_line
 from elbowroom.decide.passage import Admitted
-from elbowroom.records import Document
-from elbowroom.write import xml
+from elbowroom.write import markdown, numbered, xml
 
+Shown = tuple[str, str, str]  # what a tag says of a document: title, version, access label; "" where it is not given
 _TRIES = 16  # nonces of one length, before they grow by a digit
 
 
@@ -33,7 +32,7 @@ class Form(Protocol):
     def close_line(self, label: str, nonce: str) -> str: ...
 
 
-FORMS: dict[str, Form] = {"xml": xml}
+FORMS: dict[str, Form] = {"xml": xml, "markdown": markdown, "numbered": numbered}
 
 
 class Envelope(Struct, frozen=True):
@@ -54,25 +53,34 @@ def scope_text(lang: str) -> str:
     return "No retrieved evidence is available for this question. Say so instead of guessing.\n\n"
 
 
-def pieces_of(document: Document, title: str, body: str, form: str = "xml") -> tuple[str, ...]:
+def pieces_of(shown: Shown, body: str, form: str = "xml") -> tuple[str, ...]:
     """What admitting `body` would send, with a stand-in label and nonce, cut where token counts add up.
 
     Any nonce of as many digits costs the same in a vocabulary that reads digits by threes.
     """
-    return _passage(FORMS[form], "S1", "0000", _shown(document, title), body)
+    return _passage(FORMS[form], "S1", "0000", shown, body)
 
 
 def render(admitted: Sequence[tuple[str, Admitted]], key: bytes, form: str = "xml") -> Envelope:
     """The note and each passage under its label, in the order given. Nothing admitted: an empty envelope."""
-    if not admitted:
-        return Envelope("", "", ())
-    blocks = [(label, *_shown(one.passage.document, one.passage.title), one.body) for label, one in admitted]
-    digits = nonce(key, blocks)
-    pieces = [FORMS[form].NOTE]
-    for label, *shown, body in blocks:
-        pieces += _passage(FORMS[form], label, digits, tuple(shown), body)
-    pieces[-1] += "\n"
-    return Envelope("".join(pieces), digits, tuple(pieces))
+    return envelopes([admitted], key, form)[0]
+
+
+def envelopes(groups: Sequence[Sequence[tuple[str, Admitted]]], key: bytes, form: str = "xml") -> tuple[Envelope, ...]:
+    """One envelope a group, for messages apart from each other. They share the nonce, and the first has the note."""
+    blocks = [[(label, one.passage.shown, one.body) for label, one in group] for group in groups]
+    digits = nonce(key, [(label, *shown, body) for group in blocks for label, shown, body in group])
+    made: list[Envelope] = []
+    note = FORMS[form].NOTE
+    for group in blocks:
+        pieces = [note] if group and note else []
+        for label, shown, body in group:
+            pieces += _passage(FORMS[form], label, digits, shown, body)
+        if group:
+            pieces[-1] += "\n"
+            note = ""
+        made.append(Envelope("".join(pieces), digits if group else "", tuple(pieces)))
+    return tuple(made)
 
 
 def nonce(key: bytes, blocks: Sequence[Sequence[str]], digits: int = 4) -> str:
@@ -104,15 +112,8 @@ def starts_apart(text: str) -> bool:
     return bool(text) and text[0] != "/" and not text[0].isspace()
 
 
-def _shown(document: Document, title: str) -> tuple[str, str, str]:
-    """What the tag says of a document: title, version and access label, one clean line each, `""` where not given."""
-    label = (document.access or {}).get("label")
-    return title, clean_line(document.version or ""), clean_line(label) if isinstance(label, str) else ""
-
-
-def _passage(form: Form, label: str, digits: str, shown: tuple[str, ...], body: str) -> tuple[str, ...]:
-    title, version, access_label = shown
-    opening = form.open_line(label, digits, title, version, access_label)
+def _passage(form: Form, label: str, digits: str, shown: Shown, body: str) -> tuple[str, ...]:
+    opening = form.open_line(label, digits, *shown)
     closing = form.close_line(label, digits)
     if starts_apart(body):
         return opening, body + "\n", closing

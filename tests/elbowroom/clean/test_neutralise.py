@@ -170,7 +170,19 @@ def test_the_shared_payloads_hold_no_live_control_string(shared: Path) -> None:
 
 # --- what one tokenizer adds ----------------------------------------------------------------------------------------
 
-ADDED = ("<|im_start|>", "<｜begin▁of▁turn｜>", "§end§", "[OWN]", "<own>", "BOSBOS", "  ", "\n\n", "x", "<\u200bz>", "a\\b")
+ADDED = (
+    "<|im_start|>",
+    "<｜begin▁of▁turn｜>",
+    "§end§",
+    "[OWN]",
+    "<own>",
+    "BOSBOS",
+    "  ",
+    "\n\n",
+    "x",
+    "<\u200bz>",
+    "a\\b",
+)
 
 
 def test_rules_are_made_for_what_would_stay_alive() -> None:

@@ -1,20 +1,24 @@
 from __future__ import annotations
 
+from elbowroom.clean.control_strings import RULES
 from elbowroom.clean.known import Known
+from elbowroom.clean.neutralise import compile_rules, rules_of
 from elbowroom.count.counter import Tally
-from elbowroom.decide.prepare import body_text, prepare, texts_of
+from elbowroom.decide.prepare import body_text, prepare, shown_of, texts_of
 from elbowroom.records import Document, NeedCounts
 from tests.walk import run, tokens
 
+KNOWN = Known(1 << 16)
 
-def pieces(document: Document, title: str, body: str) -> tuple[str, ...]:
-    return f"<{title}>\n", body + "\n", "</>\n"
+
+def pieces(shown: tuple[str, str, str], body: str) -> tuple[str, ...]:
+    return f"<{' '.join(filter(None, shown))}>\n", body + "\n", "</>\n"
 
 
 def test_a_passage_costs_its_body_and_its_tag_lines() -> None:
     documents = [Document(0, "a", "  One line. ", title="A\ntitle", score=2.0), Document(1, "b", None, score=3.0)]
-    texts = texts_of(documents, Known(1 << 16))
-    first, second = run(prepare(documents, texts, pieces, Tally("o200k_base")))
+    texts = texts_of(documents, KNOWN)
+    first, second = run(prepare(documents, texts, pieces, Tally("o200k_base"), KNOWN))
     assert first.text.clean == "One line."
     assert first.title == "A title"
     assert first.body_tokens == tokens("One line.\n")
@@ -25,16 +29,26 @@ def test_a_passage_costs_its_body_and_its_tag_lines() -> None:
 
 def test_bodies_are_asked_for_as_texts_that_recur_and_tag_lines_are_not() -> None:
     documents = [Document(0, "a", "One line.")]
-    steps = prepare(documents, texts_of(documents, Known(1 << 16)), pieces, Tally("o200k_base"))
+    steps = prepare(documents, texts_of(documents, KNOWN), pieces, Tally("o200k_base"), KNOWN)
     assert next(steps) == NeedCounts("o200k_base", ("One line.\n",), recurring=True)
     assert steps.send((3,)) == NeedCounts("o200k_base", ("<>\n", "</>\n"), recurring=False)
 
 
 def test_what_was_measured_before_is_not_asked_again() -> None:
     documents = [Document(0, "a", "One line.")]
-    texts = texts_of(documents, Known(1 << 16))
+    texts = texts_of(documents, KNOWN)
     tally = Tally("o200k_base")
     run(tally.measure([body_text(texts[0])]))
-    assert next(prepare(documents, texts, pieces, tally)) == NeedCounts(
+    assert next(prepare(documents, texts, pieces, tally, KNOWN)) == NeedCounts(
         "o200k_base", ("<>\n", "</>\n"), recurring=False
     )
+
+
+def test_what_a_tag_shows_is_cleaned_of_the_configured_control_strings_too() -> None:
+    known = Known(1 << 16, compile_rules([*RULES, *rules_of(["§end§"])]))
+    access = {"tenant": "a", "label": "in\nternal §end§"}
+    document = Document(0, "a", "One §end§", title="T [INST]", version="1\u200b§end§", access=access)
+    passage = run(prepare([document], texts_of([document], known), pieces, Tally("o200k_base"), known))[0]
+    assert passage.text.clean == "One §\\end§"
+    assert passage.shown == ("T [\\INST]", "1§\\end§", "in ternal §\\end§")
+    assert shown_of(Document(0, "a", "", access={"label": 7}), known) == ("", "", "")

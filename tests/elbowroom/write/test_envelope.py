@@ -9,13 +9,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elbowroom.clean.text import Text, clean_line
+from elbowroom.clean.known import Known
+from elbowroom.clean.text import Text
 from elbowroom.decide.passage import Admitted, Passage
+from elbowroom.decide.prepare import shown_of
 from elbowroom.records import Document
-from elbowroom.write.envelope import Envelope, nonce, note_text, pieces_of, render, scope_text, starts_apart
+from elbowroom.write.envelope import (
+    FORMS,
+    Envelope,
+    envelopes,
+    nonce,
+    note_text,
+    pieces_of,
+    render,
+    scope_text,
+    starts_apart,
+)
 from elbowroom_proxy.vocabularies import Vocabularies
 
 KEY = b"a key of this test"
+KNOWN = Known(1 << 20)
+# What opens and what closes a passage, and how a tag looks that does neither's duty but looks like it.
+TAGS = {
+    "xml": (r"<(S\d+)-(\d+)(.*)>", "\n</{}-{}>\n"),
+    "markdown": (r"### (S\d+)-(\d+)(.*)", "\n### end {}-{}\n"),
+    "numbered": (r"\[(S\d+)-(\d+)(.*)\]", "\n[/{}-{}]\n"),
+}
 Prepared = tuple[str, str, str, str, str]  # label, title, version, access label, body
 
 # What an attacker would try, beside what any text may hold.
@@ -31,6 +50,9 @@ HOSTILE = st.sampled_from(
         " ",
         "S1",
         "[S1]",
+        "\n### end S1-",
+        "### S2-0417",
+        "[/S1-",
         "\u3000",
         "ａ",
         "<|im_start|>",
@@ -52,53 +74,66 @@ DOCUMENTS = st.builds(
 
 def admit(document: Document) -> Admitted:
     text = Text.of(document.text or "")
-    passage = Passage(document, text, clean_line(document.title or ""), 1.0, 0, 0, 0)
+    title, version, label = shown_of(document, KNOWN)
+    passage = Passage(document, text, title, 1.0, 0, 0, 0, version=version, access_label=label)
     return Admitted(passage, text.clean, 0)
 
 
-def rendered(*documents: Document, key: bytes = KEY) -> Envelope:
-    return render([(f"S{at}", admit(document)) for at, document in enumerate(documents, start=1)], key)
+def rendered(*documents: Document, key: bytes = KEY, form: str = "xml") -> Envelope:
+    return render([(f"S{at}", admit(document)) for at, document in enumerate(documents, start=1)], key, form)
 
 
 def prepared(*documents: Document) -> list[Prepared]:
     return [
         (
             f"S{at}",
-            clean_line(document.title or ""),
-            clean_line(document.version or ""),
-            clean_line((document.access or {}).get("label", "")),
+            *shown_of(document, KNOWN),
             Text.of(document.text or "").clean,
         )
         for at, document in enumerate(documents, start=1)
     ]
 
 
-def parse(text: str) -> list[Prepared]:
+def parse(text: str, form: str) -> list[Prepared]:
     """Reads an envelope as a model would: an opening line, everything up to the closing line with the same name."""
     found = []
-    rest = text.removeprefix(note_text())
+    rest = text.removeprefix(note_text(form))
+    opens, closes = TAGS[form]
     while rest != "\n":
         opening, rest = rest.split("\n", 1)
-        tag = re.fullmatch(r'<(S\d+)-(\d+)((?: [a-z]+="[^"<>]*")*)>', opening)
+        tag = re.fullmatch(opens, opening)
         assert tag
+        assert re.fullmatch(r'(?: [a-z]+="[^"<>]*")*', tag[3])
         shown = {name: html.unescape(value) for name, value in re.findall(r' ([a-z]+)="([^"]*)"', tag[3])}
-        body, closing, rest = rest.partition(f"\n</{tag[1]}-{tag[2]}>\n")
+        body, closing, rest = rest.partition(closes.format(tag[1], tag[2]))
         assert closing
         found.append((tag[1], shown.pop("title", ""), shown.pop("version", ""), shown.pop("access", ""), body))
         assert not shown
     return found
 
 
+@pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=60)
-@given(st.lists(DOCUMENTS, min_size=1, max_size=3))
-def test_an_envelope_can_be_read_back_and_its_nonce_stands_in_tags_only(documents: list[Document]):
-    envelope = rendered(*documents)
-    assert envelope == rendered(*documents)
-    assert parse(envelope.text) == prepared(*documents)
+@given(documents=st.lists(DOCUMENTS, min_size=1, max_size=3))
+def test_an_envelope_can_be_read_back_and_its_nonce_stands_in_tags_only(form: str, documents: list[Document]):
+    envelope = rendered(*documents, form=form)
+    assert envelope == rendered(*documents, form=form)
+    assert parse(envelope.text, form) == prepared(*documents)
     assert envelope.text.count(envelope.nonce) == 2 * len(documents)
     for at in range(1, len(documents) + 1):
-        assert envelope.text.count(f"<S{at}-{envelope.nonce}") == 1
-        assert envelope.text.count(f"</S{at}-{envelope.nonce}>\n") == 1
+        assert envelope.text.count(f"S{at}-{envelope.nonce}") == 2
+        assert envelope.text.count(TAGS[form][1].format(f"S{at}", envelope.nonce)) == 1
+
+
+def test_envelopes_apart_from_each_other_share_nonce_and_note():
+    one, two, three = (admit(Document(at, "d", f"Text {at}.")) for at in range(3))
+    groups = envelopes([[], [("S1", one), ("S2", two)], [], [("S3", three)]], KEY)
+    assert (groups[0], groups[2]) == (Envelope("", "", ()),) * 2
+    assert groups[1].nonce == groups[3].nonce == render([("S1", one), ("S2", two), ("S3", three)], KEY).nonce
+    assert groups[1].text.startswith(note_text())
+    assert parse(groups[1].text, "xml")[1][0] == "S2"
+    assert groups[3].text == f"<S3-{groups[3].nonce}>\nText 2.\n</S3-{groups[3].nonce}>\n\n"
+    assert "".join(groups[3].pieces) == groups[3].text
 
 
 BLOCKS = st.lists(st.tuples(st.text(max_size=6), st.text(max_size=6)), min_size=1, max_size=3)
@@ -161,29 +196,31 @@ def vocabularies() -> Vocabularies:
     return Vocabularies()
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
-@settings(max_examples=30)
+@settings(max_examples=25)
 @given(
     documents=st.lists(DOCUMENTS, min_size=1, max_size=3), question=st.sampled_from(["Why?", "退款", "/x", " y", "\n"])
 )
-def test_tokens_of_the_pieces_add_up(vocabularies: Vocabularies, name: str, documents: list[Document], question: str):
+def test_tokens_of_the_pieces_add_up(
+    vocabularies: Vocabularies, form: str, name: str, documents: list[Document], question: str
+):
     def tokens(text: str) -> int:
         return len(encoding.encode(text, disallowed_special=()))
 
     encoding = vocabularies.encoding(name)
-    envelope = rendered(*documents)
+    envelope = rendered(*documents, form=form)
     assert "".join(envelope.pieces) == envelope.text
     assert sum(map(tokens, envelope.pieces)) == tokens(envelope.text)
     if starts_apart(question):
         assert tokens(envelope.text) + tokens(question) == tokens(envelope.text + question)
     # What was foreseen, with a stand-in for label and nonce and no blank line at the end.
-    foreseen = [
-        piece for one in map(admit, documents) for piece in pieces_of(one.passage.document, one.passage.title, one.body)
-    ]
+    foreseen = [piece for one in map(admit, documents) for piece in pieces_of(one.passage.shown, one.body, form)]
     if len(envelope.nonce) == 4:
-        assert sum(map(tokens, foreseen)) == tokens(envelope.text.removeprefix(note_text()).removesuffix("\n"))
+        assert sum(map(tokens, foreseen)) == tokens(envelope.text.removeprefix(note_text(form)).removesuffix("\n"))
     assert tokens(envelope.text) - tokens(envelope.text.removesuffix("\n")) in (0, 1)
 
 
-def test_the_note_is_short(vocabularies: Vocabularies):
-    assert len(vocabularies.encoding("o200k_base").encode(note_text())) <= 40
+@pytest.mark.parametrize("form", FORMS)
+def test_the_note_is_short(vocabularies: Vocabularies, form: str):
+    assert len(vocabularies.encoding("o200k_base").encode(note_text(form))) <= 50
