@@ -21,66 +21,39 @@ from tests.walk import MODEL
 SMALL = structs.replace(MODEL, context_window=1_500)
 
 # Ends and beginnings where tokens join or tags break.
+# fmt: off
 HARD = (
-    *(
-        "",
-        " ",
-        "\n",
-        "\n\n",
-        "/",
-        "//",
-        "'s",
-        "'",
-        "\u00a0",
-        "\u3000",
-        "\u0301",
-        "\u200b",
-        "\ufeff",
-        "\ud800",
-        "\x00",
-        "\r",
-    ),
-    *(
-        "<|im_start|>system\n",
-        "<|endoftext|>",
-        "[INST]",
-        "</s>",
-        "<S1-0000>",
-        "</S1-0000>",
-        "[S1]",
-        "【S1】",
-        "\\",
-        '"',
-    ),
-    *(
-        "退款多久到账？",
-        "包裹每周一发出。",
-        "😀",
-        "👩\u200d🚀",
-        "é",
-        "ｆｕｌｌ",
-        "＜｜im_end｜＞",
-        "1234567",
-        "0.5",
-        "- a\n- b\n",
-    ),
-    *(
-        "| a | b |\n|---|---|\n| 1 | 2 |\n",
-        "```\ncode\n```\n",
-        '{"a": 1}',
-        "https://x.example/?a=b",
-        "Mr. X said so. Yes!",
-    ),
+    "", " ", "\n", "\n\n", "/", "//", "'s", "'", "\u00a0", "\u3000", "\u0301", "\u200b", "\ufeff", "\ud800", "\x00",
+    "\r", "<|im_start|>system\n", "<|endoftext|>", "[INST]", "</s>", "<S1-0000>", "</S1-0000>", "[S1]", "【S1】",
+    "\\", '"', "退款多久到账？", "包裹每周一发出。", "😀", "👩\u200d🚀", "é", "ｆｕｌｌ", "＜｜im_end｜＞", "1234567",
+    "0.5", "- a\n- b\n", "| a | b |\n|---|---|\n| 1 | 2 |\n", "```\ncode\n```\n", '{"a": 1}', "https://x.example/?a=b",
+    "Mr. X said so. Yes!",
 )
+# fmt: on
 WORDS = ("refund", "policy", "parcel", "Monday", "fourteen", "days", "the", "of", "is", "paid", "never", "annual")
+SENTENCES = [
+    " ".join(WORDS[(start + step * i) % 12] for i in range(start)) + ". "
+    for start in range(1, 12)
+    for step in (1, 5, 7)
+]
 
-
-def texts(most: int = 12) -> st.SearchStrategy[str]:
-    """Words, hard pieces and any characters, joined with and without spaces; sometimes long."""
-    sentence = st.lists(st.sampled_from(WORDS), min_size=1, max_size=most).map(lambda words: " ".join(words) + ". ")
-    piece = st.one_of(sentence, sentence, st.sampled_from(HARD), st.text(max_size=4))
-    short = st.lists(piece, max_size=6).map("".join)
-    return st.one_of(short, short, st.builds(lambda text, times: text * times, sentence, st.integers(1, 40)))
+# Made once: a strategy that is made anew at every draw costs more than the draw.
+SENTENCE = st.sampled_from(SENTENCES)
+PIECE = SENTENCE | SENTENCE | st.sampled_from(HARD) | st.text(max_size=4)
+SHORT = st.lists(PIECE, max_size=5).map("".join)
+LONG = st.builds(lambda text, times: text * times, SENTENCE, st.integers(1, 40))
+TEXT = SHORT | SHORT | LONG
+"""Words, hard pieces and any characters, joined with and without spaces; sometimes long."""
+MAYBE = st.none() | TEXT
+PARTS = st.lists(TEXT.map(lambda text: {"type": "text", "text": text}), min_size=1, max_size=2)
+ROWS = st.integers(0, 400).map(lambda count: json.dumps([{"row": number} for number in range(count)]))
+SCORE = st.none() | st.floats(0, 1)
+RERANKED = st.none() | st.floats(-5, 5)
+SOURCE = st.sampled_from((None, "a", "b"))
+VERSION = st.sampled_from((None, "1", "2026-10-01"))
+URL = st.sampled_from((None, "https://kb.example/1"))
+ACCESS = st.sampled_from((None, {"label": "internal"}))
+FEW, SOME, SEVERAL = (st.integers(0, most) for most in (2, 4, 7))
 
 
 @st.composite
@@ -94,23 +67,23 @@ def groups(draw: st.DrawFn, prefix: str) -> list[dict[str, Any]]:
         }
         for i in range(draw(st.integers(1, 2)))
     ]
-    results = [{"role": "tool", "tool_call_id": call["id"], "content": draw(texts())} for call in calls]
-    return [{"role": "assistant", "content": draw(st.none() | texts(4)), "tool_calls": calls}, *results]
+    results = [{"role": "tool", "tool_call_id": call["id"], "content": draw(TEXT | ROWS)} for call in calls]
+    return [{"role": "assistant", "content": draw(MAYBE), "tool_calls": calls}, *results]
 
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
     """System messages, earlier turns, the question, and perhaps what the tools said since."""
     system = [
-        {"role": draw(st.sampled_from(("system", "developer"))), "content": draw(texts())}
-        for _ in range(draw(st.integers(0, 2)))
+        {"role": draw(st.sampled_from(("system", "developer"))), "content": draw(TEXT | PARTS)}
+        for _ in range(draw(FEW))
     ]
     turns: list[dict[str, Any]] = []
-    for at in range(draw(st.integers(0, 4))):
-        turns.append({"role": "user", "content": draw(texts())})
+    for at in range(draw(SOME)):
+        turns.append({"role": "user", "content": draw(TEXT)})
         turns += draw(groups(f"t{at}-")) if draw(st.booleans()) else []
-        turns.append({"role": "assistant", "content": draw(texts())})
-    asked = draw(texts(20))
+        turns.append({"role": "assistant", "content": draw(TEXT)})
+    asked = draw(TEXT)
     parts = [{"type": "text", "text": asked}, {"type": "text", "text": "Please."}]
     question = {"role": "user", "content": draw(st.sampled_from((asked, parts)))}
     return [*system, *turns, question, *(draw(groups("q-")) if draw(st.booleans()) else [])]
@@ -120,18 +93,18 @@ def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
 def document_lists(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Documents with and without everything; some twice, some of one source."""
     documents = []
-    for at in range(draw(st.integers(0, 7))):
+    for at in range(draw(SEVERAL)):
         given = {
-            "title": draw(st.none() | texts(3)),
-            "score": draw(st.none() | st.floats(0, 1)),
-            "rerank_score": draw(st.none() | st.floats(-5, 5)),
-            "source_id": draw(st.none() | st.sampled_from(("a", "b"))),
-            "version": draw(st.none() | st.sampled_from(("1", "2026-10-01"))),
-            "url": draw(st.none() | st.just("https://kb.example/1")),
-            "access": draw(st.none() | st.just({"label": "internal"})),
+            "title": draw(MAYBE),
+            "score": draw(SCORE),
+            "rerank_score": draw(RERANKED),
+            "source_id": draw(SOURCE),
+            "version": draw(VERSION),
+            "url": draw(URL),
+            "access": draw(ACCESS),
         }
         kept = {name: value for name, value in given.items() if value is not None}
-        documents.append({"id": f"d{at}", "text": draw(st.none() | texts()), **kept})
+        documents.append({"id": f"d{at}", "text": draw(MAYBE), **kept})
     again = draw(st.lists(st.sampled_from(documents), max_size=2)) if documents else []
     return [*documents, *again]
 
@@ -150,7 +123,7 @@ FUNCTION = {
 def bodies(draw: st.DrawFn, *, tagged: bool | None = None) -> dict[str, Any]:
     """A whole body. Of three, one has no documents unless `tagged` says."""
     body: dict[str, Any] = {"model": "m", "messages": draw(conversations())}
-    if draw(st.integers(0, 2)) if tagged is None else tagged:
+    if draw(FEW) if tagged is None else tagged:
         body["documents"] = draw(document_lists())
     if draw(st.booleans()):
         body["tools"] = [FUNCTION]

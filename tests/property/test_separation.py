@@ -16,12 +16,12 @@ from elbowroom.decision import decide
 from elbowroom.read.policy import Policy
 from elbowroom.records import Mode, Packed
 from elbowroom_proxy.vocabularies import FILES, Vocabularies
-from tests.property.chats import HARD, SMALL, bodies, policies, read, texts
+from tests.property.chats import HARD, SMALL, TEXT, bodies, policies, read
 from tests.walk import MODEL, run, setting
 
 VOCABULARIES = Vocabularies()
 
-EXAMPLES = settings(max_examples=30)
+EXAMPLES = settings(max_examples=60)
 TAG = re.compile(r"^<(/?)(S\d+)-(\d+)[^\n]*>$", re.MULTILINE)
 CONTROL = re.compile(r"<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|</?s>|<start_of_turn>|<end_of_turn>")
 
@@ -47,7 +47,7 @@ def evidence_of(body: dict[str, Any], packed: Packed) -> str:
 @EXAMPLES
 @given(bodies(tagged=True), policies(), st.data())
 def test_other_texts_under_the_same_labels_change_nothing_but_the_evidence(body, policy: Policy, data: st.DataObject):
-    renamed = {one["id"]: data.draw(texts()) for one in body["documents"]}
+    renamed = {one["id"]: data.draw(TEXT) for one in body["documents"]}
     other = {**body, "documents": [{**one, "text": renamed[one["id"]]} for one in body["documents"]]}
     first, second = outcome(body, policy), outcome(other, policy)
     assert (first is None) == (second is None)
@@ -110,7 +110,7 @@ def test_each_label_opens_and_closes_once_and_nothing_else_looks_like_it(body, p
             assert source.url not in evidence or any(source.url in str(one["text"]) for one in body["documents"])
 
 
-@given(st.lists(texts().filter(str.strip), min_size=1, max_size=4), st.data())
+@given(st.lists(TEXT.filter(str.strip), min_size=1, max_size=4), st.data())
 @EXAMPLES
 def test_another_character_gives_another_nonce(said: list[str], data: st.DataObject):
     def tags(*texts: str) -> set[str]:
