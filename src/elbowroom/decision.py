@@ -16,14 +16,14 @@ from elbowroom.clean.known import Known
 from elbowroom.clean.text import Text
 from elbowroom.count.counter import Counter, Tally
 from elbowroom.decide.calibration import corrected, shape
-from elbowroom.decide.conversation import Costs, body, cap_tool_results, measure, undivided, within
+from elbowroom.decide.conversation import Costs, body, cap_tool_results, within
 from elbowroom.decide.endpoint import Endpoint
-from elbowroom.decide.evidence import Choice, choose, recipe_for
+from elbowroom.decide.evidence import Choice, Recipe, choose, recipe_for
 from elbowroom.decide.fates import fates, source_of
 from elbowroom.decide.fit import Fit, Reserve, fit, need_not_count, overflows
-from elbowroom.decide.order import Order, arrange
-from elbowroom.decide.passage import Dropped
+from elbowroom.decide.passage import Packing
 from elbowroom.decide.prepare import body_text, prepare, texts_of
+from elbowroom.draft import Draft, Written
 from elbowroom.errors import CountUnavailable, ElbowroomError
 from elbowroom.read.classify import classify
 from elbowroom.read.contract import ReservePlan, reserve
@@ -35,11 +35,9 @@ from elbowroom.records import (
     Classified,
     Count,
     Decision,
-    Drop,
     Edit,
     Fate,
     Learned,
-    Message,
     Mode,
     Model,
     Packed,
@@ -51,8 +49,8 @@ from elbowroom.records import (
     Steps,
     ToolResult,
 )
-from elbowroom.write.envelope import note_text, pieces_of, render, scope_text, starts_apart
-from elbowroom.write.place import place, with_evidence
+from elbowroom.write.envelope import note_text, pieces_of, scope_text
+from elbowroom.write.place import place
 
 _HAN = re.compile("[\u4e00-\u9fff]")
 
@@ -109,20 +107,17 @@ class _Walk:
         self.request = request
         self.setting = setting
         self.policy = setting.policy
-        self.note = note_text(setting.policy.format)
-        self.pieces = partial(pieces_of, form=setting.policy.format)
         self.enforce = setting.policy.mode is Mode.ENFORCE
         self.tally = Tally(setting.counter.vocabulary)
+        self.note = note_text(setting.policy.format)
+        self.pieces = partial(pieces_of, form=setting.policy.format)
         self.shape = shape(body(request, request.messages), len(request.body))
         self.endpoint = Endpoint(setting.model, setting.endpoint, setting.policy.counting)
-        self.ruled: Count | None = None  # the prompt without evidence as the rules count it; None: no rule does
-        self.off = 0  # tokens by which the endpoint's count of it is above that
-        self.added = 0  # the same, of the packed prompt
+        learned = setting.learned.get(self.shape)
+        self.draft = Draft(request, setting.counter, self.tally, self.endpoint, learned)
         self.query_class = Classified(setting.policy.default_class, "default")
-        self.messages = request.messages
         self.tool_results: tuple[ToolResult, ...] = ()
         self.fitted: Fit | None = None
-        self.gone: frozenset[int] = frozenset()  # indexes of evicted messages
         self.examples_gone: tuple[int, ...] = ()
         self.fates: tuple[Fate, ...] = ()
         self.evidence_tokens = 0
@@ -164,7 +159,7 @@ class _Walk:
         )
         self._evict(parts, fitted)
         if not request.tagged:
-            return self._packed("", parts, counted=self._sum(fitted, 0))
+            return self._packed("", parts, counted=self.draft.sum(fitted, 0))
 
         choice = yield from choose(
             passages,
@@ -174,123 +169,58 @@ class _Walk:
             budget=fitted.window.evidence_budget - note,
             vocabulary=self.setting.counter.vocabulary,
         )
-        evidence, counted, sources = yield from self._write(choice, recipe.order, parts, fitted)
-        return self._packed(evidence, parts, counted=counted, sources=sources)
+        written = yield from self._write(choice, recipe, parts, fitted)
+        sources = tuple(source_of(label, one.passage) for label, one in written.labelled)
+        return self._packed(written.text, parts, counted=written.counted, sources=sources)
 
     # --- what the steps do --------------------------------------------------------------------------------------------
 
     def _measure(self, parts: Split, contract: ReservePlan, bodies: Sequence[str]) -> Steps[tuple[Costs, Reserve]]:
         """Caps tool results and counts every part; one question asks for all recurring texts of the request."""
-        request, policy, tally = self.request, self.policy, self.tally
+        request, policy, tally, draft = self.request, self.policy, self.tally, self.draft
         if self.enforce:
-            self.messages, self.tool_results = yield from cap_tool_results(
+            draft.messages, self.tool_results = yield from cap_tool_results(
                 request, policy, tally, only_named=not request.tagged
             )
         costs = yield from draft.costs(parts, [*bodies, *contract.texts, self.note])
         tokens = contract.constant + sum(tally.tokens[text] for text in contract.texts)
         reserved = Reserve(tokens, contract.client_max, contract.n)
         if self.enforce and not request.tagged and overflows(costs, reserved, self.setting.model):
-            self.messages, self.tool_results = yield from cap_tool_results(request, policy, tally, only_named=False)
-            costs = yield from self._costs(parts)
+            draft.messages, self.tool_results = yield from cap_tool_results(request, policy, tally, only_named=False)
+            costs = yield from draft.costs(parts)
         limit = self.setting.model.context_window
         room = (min(policy.input_limit, limit) if request.tagged and self.enforce else limit) - tokens
-        told = body(request, self.messages)
+        told = body(request, draft.messages)
         total = yield from self.endpoint.confirmed(costs.total, room, told, final=not request.tagged)
-        self.off = total.tokens - costs.total.tokens
+        draft.off = total.tokens - costs.total.tokens
         return within(costs, total), reserved
-
-    def _costs(self, parts: Split, also: Sequence[str] = ()) -> Steps[Costs]:
-        """What each part costs by the rules; where none covers a tagged request, the whole by the model's endpoint."""
-        request, tally = self.request, self.tally
-        try:
-            costs = yield from measure(request, self.messages, parts, self.setting.counter, tally, also)
-        except CountUnavailable:
-            if not request.tagged:
-                raise
-            exact = yield from self.endpoint.ask(body(request, self.messages))
-            if exact is None:
-                raise
-            yield from tally.measure(also)
-            return undivided(exact, parts)
-        self.ruled = corrected(costs.total, self.setting.learned.get(self.shape))
-        return structs.replace(costs, total=self.ruled)
 
     def _evict(self, parts: Split, fitted: Fit) -> None:
         examples = parts.examples[len(parts.examples) - fitted.examples_dropped :]
         turns = [index for turn in parts.turns[: fitted.turns_dropped] for index in turn]
-        self.gone = frozenset([*examples, *turns])
+        self.draft.gone = frozenset([*examples, *turns])
         self.examples_gone = examples
         if fitted.clamped_max is not None:
             self.notes.append(f"the client's maximum did not fit and was lowered to {fitted.clamped_max}")
 
-    def _write(
-        self, choice: Choice, order: Order, parts: Split, fitted: Fit
-    ) -> Steps[tuple[str, Count, tuple[Source, ...]]]:
-        """Renders what was admitted; what the final count shows to be too long goes, the last admitted first."""
-        admitted, dropped, window = list(choice.packing.admitted), list(choice.packing.dropped), fitted.window
-        budget, room = window.evidence_budget, window.input_limit - window.answer_reserve
-        while True:
-            labelled = [(f"S{at}", one) for at, one in enumerate(arrange(admitted, order), start=1)]
-            envelope = render(labelled, self.setting.nonce_key)
-            tokens = yield from self._evidence_tokens(envelope.text, envelope.pieces, parts, fitted)
-            counted = self._sum(fitted, tokens)
-            over = tokens - budget
-            if over <= 0 and self.endpoint.there:
-                told = body(self.request, self._sent(envelope.text, parts))
-                sure = yield from self.endpoint.confirmed(counted, room - window.safety_margin, told, final=True)
-                if sure is not counted:
-                    self.added += sure.tokens - counted.tokens
-                    over = sure.tokens + self.policy.safety_margin - room
-                    budget, counted = min(budget, tokens - over), sure
-            if over <= 0 or not admitted:
-                break
-            last = admitted.pop()
-            dropped.append(Dropped(last.passage, Drop.OVER_BUDGET, f"{over} tokens over in the final count"))
-        evidence = envelope.text
-        if not admitted and self.enforce:
+    def _write(self, choice: Choice, recipe: Recipe, parts: Split, fitted: Fit) -> Steps[Written]:
+        """The evidence in words; where there is none, in words too."""
+        key = self.setting.nonce_key
+        written = yield from self.draft.evidence(
+            choice.packing, parts, fitted, order=recipe.order, nonce_key=key, form=self.policy.format
+        )
+        if not written.labelled and self.enforce:
             scope = scope_text("zh" if _HAN.search(self._text(parts.question)) else "en")
-            cost = yield from self._evidence_tokens(scope, (scope,), parts, fitted)
-            if cost <= budget:
-                evidence, tokens = scope, cost
-                counted = structs.replace(self._sum(fitted, cost), tokens=counted.tokens + cost)
+            nothing = Packing((), written.dropped)
+            written = yield from self.draft.evidence(
+                nothing, parts, fitted, order=recipe.order, nonce_key=key, form=self.policy.format, remark=scope
+            )
             self.notes.append("no evidence was admitted")
-        self.evidence_tokens = tokens
-        self.fates = fates(labelled, dropped, choice.also_in, self.setting.hash_key)
-        return evidence, counted, tuple(source_of(label, one.passage) for label, one in labelled)
-
-    def _sum(self, fitted: Fit, tokens: int) -> Count:
-        """The prompt with so much evidence; what rules add to an endpoint's count is as sure as they are."""
-        if not tokens and not self.gone:
-            return fitted.count
-        known = self.ruled or Count(0, Basis.MODELLED, tokens)
-        return structs.replace(known, tokens=fitted.count.tokens + tokens + self.added)
-
-    def _evidence_tokens(self, text: str, pieces: tuple[str, ...], parts: Split, fitted: Fit) -> Steps[int]:
-        """What the evidence adds to the prompt: a sum where counts add up, else the difference of two whole counts."""
-        counter, tally = self.setting.counter, self.tally
-        if not text:
-            return 0
-        if not counter.additive and self.ruled is not None:
-            plan = counter.plan(body(self.request, self._sent(text, parts)))
-            yield from tally.measure(plan.texts, recurring=False)
-            return tally.count(plan).tokens - (fitted.count.tokens - self.off)
-        asked = self.messages[parts.question].value["content"] if parts.question is not None else None
-        if isinstance(asked, str) and not starts_apart(asked):
-            joined = pieces[-1] + asked
-            yield from tally.measure((*pieces[:-1], joined, asked), recurring=False)
-            return sum(tally.tokens[piece] for piece in (*pieces[:-1], joined)) - tally.tokens[asked]
-        yield from tally.measure(pieces, recurring=False)
-        return sum(tally.tokens[piece] for piece in pieces)
+        self.evidence_tokens = written.tokens
+        self.fates = fates(written.labelled, written.dropped, choice.also_in, self.setting.hash_key)
+        return written
 
     # --- what comes out -----------------------------------------------------------------------------------------------
-
-    def _sent(self, evidence: str, parts: Split) -> tuple[Message, ...]:
-        """The messages that leave: without the evicted ones, the evidence before the user's last text."""
-        return tuple(
-            with_evidence(message, evidence) if evidence and index == parts.question else message
-            for index, message in enumerate(self.messages)
-            if index not in self.gone
-        )
 
     def _packed(
         self, evidence: str, parts: Split, *, counted: Count | None, sources: tuple[Source, ...] = ()
@@ -302,7 +232,7 @@ class _Walk:
         clamped = fitted.clamped_max if fitted is not None else None
         placed = place(
             request,
-            self._sent(evidence, parts),
+            self.draft.sent(evidence, parts),
             model=self.setting.model,
             ask_usage=request.tagged,
             max_tokens=clamped,
@@ -311,7 +241,7 @@ class _Walk:
         happened = {
             Edit.EVIDENCE_ADDED: bool(evidence),
             Edit.TOOL_RESULT_CAPPED: any(result.capped for result in self.tool_results),
-            Edit.HISTORY_EVICTED: len(self.gone) > len(self.examples_gone),
+            Edit.HISTORY_EVICTED: len(self.draft.gone) > len(self.examples_gone),
             Edit.EXAMPLES_EVICTED: bool(self.examples_gone),
         }
         self.edits = (*placed.edits, *(edit for edit, happens in happened.items() if happens))
@@ -333,12 +263,13 @@ class _Walk:
             evidence_tokens=self.evidence_tokens,
             reranked_count=sum(one.rerank_score is not None for one in self.request.documents),
             tool_results=self.tool_results,
-            history_dropped=tuple(sorted(self.gone.difference(self.examples_gone))),
+            history_dropped=tuple(sorted(self.draft.gone.difference(self.examples_gone))),
             examples_dropped=self.examples_gone,
             edits=self.edits,
             notes=tuple(self.notes),
             answers=(),
             shape=self.shape,
+            learned=self.setting.learned.get(self.shape),
         )
 
     def _text(self, index: int | None) -> str:

@@ -1,0 +1,140 @@
+"""The prompt as it stands: which messages have gone, what its parts cost, and evidence written into it and counted.
+
+Knows: that what is sent is counted, in every way that a prompt may be counted; that a final count has the last word.
+Does not know: which passages deserve to go in, when anything is evicted, or what a refusal says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct, structs
+
+from elbowroom.count.counter import Counter, Tally
+from elbowroom.decide.calibration import corrected
+from elbowroom.decide.conversation import Costs, body, measure, undivided
+from elbowroom.decide.endpoint import Endpoint
+from elbowroom.decide.fit import Fit
+from elbowroom.decide.order import Order, arrange
+from elbowroom.decide.passage import Admitted, Dropped, Packing
+from elbowroom.errors import CountUnavailable
+from elbowroom.records import Basis, Count, Drop, Learned, Message, Request, Split, Steps
+from elbowroom.write.envelope import render, starts_apart
+from elbowroom.write.place import with_evidence
+
+
+class Written(Struct, frozen=True):
+    """Evidence as it will be sent."""
+
+    text: str
+    tokens: int  # that it adds to the prompt
+    counted: Count  # the prompt with it
+    labelled: tuple[tuple[str, Admitted], ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    remarked: bool = False  # the remark found room
+
+
+class Draft:
+    """One request's. Tokens throughout."""
+
+    def __init__(
+        self, request: Request, counter: Counter, tally: Tally, endpoint: Endpoint, learned: Learned | None
+    ) -> None:
+        self.request = request
+        self.counter = counter
+        self.tally = tally
+        self.endpoint = endpoint
+        self.learned = learned  # what the bills of its shape have taught
+        self.messages = request.messages
+        self.gone: frozenset[int] = frozenset()  # indexes of evicted messages
+        self.ruled: Count | None = None  # the prompt without evidence as the rules count it; None: no rule does
+        self.off = 0  # tokens by which the endpoint's count of it is above that
+        self.added = 0  # the same, of the packed prompt
+
+    def costs(self, parts: Split, also: Sequence[str] = ()) -> Steps[Costs]:
+        """What each part costs by the rules; where none covers a tagged request, the whole by the model's endpoint."""
+        request, tally = self.request, self.tally
+        try:
+            costs = yield from measure(request, self.messages, parts, self.counter, tally, also)
+        except CountUnavailable:
+            if not request.tagged:
+                raise
+            exact = yield from self.endpoint.ask(body(request, self.messages))
+            if exact is None:
+                raise
+            yield from tally.measure(also)
+            return undivided(exact, parts)
+        self.ruled = corrected(costs.total, self.learned)
+        return structs.replace(costs, total=self.ruled)
+
+    def sent(self, evidence: str, parts: Split) -> tuple[Message, ...]:
+        """The messages that leave: without the evicted ones, the evidence before the user's last text."""
+        return tuple(
+            with_evidence(message, evidence) if evidence and index == parts.question else message
+            for index, message in enumerate(self.messages)
+            if index not in self.gone
+        )
+
+    def sum(self, fitted: Fit, tokens: int) -> Count:
+        """The prompt with so much evidence; what rules add to an endpoint's count is as sure as they are."""
+        if not tokens and not self.gone:
+            return fitted.count
+        known = self.ruled or Count(0, Basis.MODELLED, tokens)
+        return structs.replace(known, tokens=fitted.count.tokens + tokens + self.added)
+
+    def evidence(
+        self,
+        packing: Packing,
+        parts: Split,
+        fitted: Fit,
+        *,
+        order: Order,
+        nonce_key: bytes,
+        form: str,
+        remark: str = "",
+    ) -> Steps[Written]:
+        """Renders what was admitted; what the final count shows to be too long goes, the last admitted first.
+
+        The `remark` stands behind the passages. It is left out rather than a passage.
+        """
+        admitted, dropped, window = list(packing.admitted), list(packing.dropped), fitted.window
+        budget, room = window.evidence_budget, window.input_limit - window.answer_reserve
+        while True:
+            labelled = tuple((f"S{at}", one) for at, one in enumerate(arrange(admitted, order), start=1))
+            envelope = render(labelled, nonce_key, form)
+            text = envelope.text + remark
+            pieces = (*envelope.pieces, remark) if remark else envelope.pieces
+            tokens = yield from self._evidence_tokens(text, pieces, parts, fitted)
+            counted = self.sum(fitted, tokens)
+            over = tokens - budget
+            if over <= 0 and self.endpoint.there:
+                told = body(self.request, self.sent(text, parts))
+                sure = yield from self.endpoint.confirmed(counted, room - window.safety_margin, told, final=True)
+                if sure is not counted:
+                    self.added += sure.tokens - counted.tokens
+                    over = sure.tokens + window.safety_margin - fitted.count.margin - room
+                    budget, counted = min(budget, tokens - over), sure
+            if over <= 0 or not (admitted or remark):
+                return Written(text, tokens, counted, labelled, tuple(dropped), bool(remark))
+            if remark:
+                remark = ""
+            else:
+                last = admitted.pop()
+                dropped.append(Dropped(last.passage, Drop.OVER_BUDGET, f"{over} tokens over in the final count"))
+
+    def _evidence_tokens(self, text: str, pieces: tuple[str, ...], parts: Split, fitted: Fit) -> Steps[int]:
+        """What the evidence adds to the prompt: a sum where counts add up, else the difference of two whole counts."""
+        counter, tally = self.counter, self.tally
+        if not text:
+            return 0
+        if not counter.additive and self.ruled is not None:
+            plan = counter.plan(body(self.request, self.sent(text, parts)))
+            yield from tally.measure(plan.texts, recurring=False)
+            return tally.count(plan).tokens - (fitted.count.tokens - self.off)
+        asked = self.messages[parts.question].value["content"] if parts.question is not None else None
+        if isinstance(asked, str) and not starts_apart(asked):
+            joined = pieces[-1] + asked
+            yield from tally.measure((*pieces[:-1], joined, asked), recurring=False)
+            return sum(tally.tokens[piece] for piece in (*pieces[:-1], joined)) - tally.tokens[asked]
+        yield from tally.measure(pieces, recurring=False)
+        return sum(tally.tokens[piece] for piece in pieces)
