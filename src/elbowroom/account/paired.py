@@ -20,14 +20,14 @@ class Paired(Struct, frozen=True):
 
     n: int
     mean: float
-    low: float
-    high: float
+    low: float | None  # None: one case has no spread
+    high: float | None
     better: int  # cases in which the second has more
     worse: int
 
 
 def paired(first: Sequence[float], second: Sequence[float]) -> Paired:
-    """Compares case by case. One case has no spread, so its interval is unbounded; none at all has mean 0.
+    """Compares case by case; of no case at all the mean is 0.
 
     mean +- t * s / sqrt(n), s being the standard deviation of the differences. Raises ValueError for unequal lengths.
     """
@@ -36,7 +36,7 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Paired:
     better, worse = sum(one > 0 for one in differences), sum(one < 0 for one in differences)
     mean = fmean(differences) if n else 0.0
     if n < 2:
-        return Paired(n, mean, float("-inf"), float("inf"), better, worse)
+        return Paired(n, mean, None, None, better, worse)
     half = quantile(n - 1) * stdev(differences) / sqrt(n)
     return Paired(n, mean, mean - half, mean + half, better, worse)
 
@@ -44,8 +44,8 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Paired:
 def quantile(freedom: int) -> float:
     """Student's t, two-sided, at 95 %.
 
-    Expanded around the normal quantile to the fourth order (Abramowitz and Stegun, 26.7.5): within 0.2 % from four
-    degrees of freedom on. One and two have closed forms; at three it is 1 % too small.
+    Expanded around the normal quantile to the fourth order (Abramowitz and Stegun, 26.7.5): within 0.2 % from three
+    degrees of freedom on. One and two have closed forms.
     """
     p = (1 + LEVEL) / 2
     if freedom == 1:

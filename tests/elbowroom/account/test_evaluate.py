@@ -27,7 +27,7 @@ def test_a_quote_is_found_whatever_its_case_spaces_and_marks():
 
 def test_credit_is_the_share_of_quotes_and_any_wants_one():
     quotes = ("runs at night", "Nobody hears it", "not in there")
-    assert measure([Alternative("pump", quotes)]).credits([PUMP]) == (pytest.approx(2 / 3),)
+    assert measure([Alternative("pump", quotes)]).credits([PUMP]) == pytest.approx((2 / 3,))
     assert measure([Alternative("pump", quotes, any_quote=True)]).credits([PUMP]) == (1.0,)
     assert measure([Alternative("pump", ("elsewhere",), any_quote=True)]).credits([PUMP]) == (0.0,)
 

@@ -12,7 +12,8 @@ from elbowroom.account.verdict import Diagnosis
 
 def result(case: str, **more: Any) -> Result:
     fields: dict[str, Any] = {
-        "retrieved": 1.0, "recall": 1.0, "all": True, "answer": None, "tokens": 100, "over": False, "prompt_tokens": 120,
+        "retrieved": 1.0, "recall": 1.0, "all": True, "answer": None,
+        "tokens": 100, "over": False, "prompt_tokens": 120,
     }  # fmt: skip
     return Result(case=case, **{**fields, **more})
 
@@ -40,8 +41,8 @@ def test_a_row_holds_means_in_percent():
             result("c", cited=0.5, supported=True, sentences=4, grounded=3, judged=True, ms=4.0),
         ]
     )
-    assert (row.n, row.recall, row.all, row.answer) == (3, pytest.approx(250 / 3), pytest.approx(200 / 3), 50.0)
-    assert (row.tokens, row.over, row.prompt_tokens, row.ms) == (pytest.approx(250 / 3), 1, 120.0, 4.0)
+    assert (row.n, row.recall, row.all, row.answer) == pytest.approx((3, 250 / 3, 200 / 3, 50.0))
+    assert (row.tokens, row.over, row.prompt_tokens, row.ms) == pytest.approx((250 / 3, 1, 120.0, 4.0))
     assert (row.cited, row.supported, row.unjudged, row.groundedness) == (50.0, 1, 2, 75.0)
     assert row.diagnoses == {"packing": 1}
     assert row.lost_by == {"over_budget": 2, "duplicate": 1}
@@ -57,5 +58,5 @@ def test_cases_are_compared_with_themselves_only():
     first = [result("a", recall=0.5), result("b"), result("d", answer=True)]
     second = [result("b", recall=0.25), result("a"), result("c"), result("d", answer=False)]
     found = compared(first, second, "recall")
-    assert (found.n, found.mean, found.better, found.worse) == (3, pytest.approx(-25 / 3), 1, 1)
+    assert (found.n, found.mean, found.better, found.worse) == pytest.approx((3, -25 / 3, 1, 1))
     assert compared(first, second, "answer").mean == -100.0
