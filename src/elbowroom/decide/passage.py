@@ -24,6 +24,13 @@ class Passage(Struct, frozen=True):
     tag_tokens: int  # its opening and closing lines
     body_tokens: int  # its whole cleaned text
     authority: float = 0.5  # registered authority of its source; 0.5 where nobody registered it
+    version: str = ""  # like the title
+    access_label: str = ""
+
+    @property
+    def shown(self) -> tuple[str, str, str]:
+        """What its tag says of it."""
+        return self.title, self.version, self.access_label
 
     @property
     def tokens(self) -> int:
@@ -34,16 +41,6 @@ class Passage(Struct, frozen=True):
 class Admitted(Struct, frozen=True):
     """A passage that goes in: whole, or as an excerpt of whole sentences."""
 
-    version: str = ""  # like the title
-    access_label: str = ""
-    freshness_days: float | None = None  # registered: how old a copy from its source may be
-    contained: tuple[Passage, ...] = ()  # dropped because this one says all of it; their turn if it does not go in whole
-    parts: tuple[Part, ...] = ()  # in the order of the text, where it was merged from several documents
-
-    @property
-    def shown(self) -> tuple[str, str, str]:
-        """What its tag says of it."""
-        return self.title, self.version, self.access_label
     passage: Passage
     body: str  # what is sent of it
     tokens: int  # tag lines included
