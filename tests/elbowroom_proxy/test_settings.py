@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from elbowroom.errors import InvalidConfig
 from elbowroom.records import Mode
 from elbowroom_proxy import settings
-from elbowroom_proxy.settings import General, config_folder, keys, load, load_policy
+from elbowroom_proxy.settings import CountEndpoint, General, config_folder, keys, load, load_policy
 from elbowroom_proxy.vocabularies import Vocabularies
 
 DEMO = """\
@@ -66,6 +66,14 @@ def test_the_environment_is_asked_where_the_file_says_so(tmp_path):
     assert endpoint.total_timeout == General().total_timeout
 
 
+def test_a_models_provider_is_asked_to_count_where_its_row_says_how(tmp_path):
+    text = OPENAI + "    model_info: {count_endpoint: openai}\n"
+    found = load(written(tmp_path, text + DEMO.removeprefix("model_list:\n")), {"BASE": "http://host/v1/", "KEY": "k"})
+    assert found.count_endpoints == {"big": CountEndpoint("openai", "http://host/v1", "k", "gpt-4o")}
+    bare = text.replace("      api_base: os.environ/BASE\n", "").replace("big", "c")
+    assert load(written(tmp_path, bare), {"KEY": "k"}).count_endpoints["c"].api_base is None
+
+
 def test_openais_own_address_is_the_default(tmp_path):
     text = "model_list:\n  - {model_name: big, litellm_params: {model: gpt-4o}}\n"
     endpoint = load(written(tmp_path, text), {}).endpoints["big"]
@@ -103,6 +111,13 @@ def test_a_policy_lies_beside_the_file_that_names_it(tmp_path):
         (DEMO.replace("demo/", "bedrock/"), 4, "no upstream litellm"),
         (DEMO.replace("family", "counter: nobody, family"), 5, "no counter 'nobody'"),
         (DEMO + DEMO.removeprefix("model_list:\n"), 6, "another model demo-small"),
+        (
+            DEMO.replace("family", "count_endpoint: nobody, family"),
+            5,
+            "there is no endpoint nobody; there are anthropic",
+        ),
+        (DEMO.replace("family", "count_endpoint: vllm, family"), 3, "api_base is needed"),
+        (DEMO + "general_settings:\n  count_timeout: 0\n", 7, "> 0"),
         ("model_list: [", 1, "expected"),
     ],
 )

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import redis as sync_redis
 
-from elbowroom_proxy.stores.redis import RedisCounts
+from elbowroom_proxy.stores.redis import MONTH, RedisCounts
 from tests.servers import RedisServer, free_port
 
 TIMEOUT = 0.4  # seconds
@@ -105,3 +105,26 @@ def test_a_caller_that_goes_away_leaves_no_answer_behind(redis_url: str) -> None
             assert await store.get([f"key{39 - i}"]) == [39 - i]
 
     with_store(redis_url, body, max_connections=2)
+
+
+def test_differences_are_lists_of_bounded_length_that_all_instances_see(redis_url: str) -> None:
+    async def body(store: RedisCounts) -> None:
+        assert await store.lists() == {}
+        for value in (1, -2, 3):
+            await store.push("m\tplain/4k", value, 2)
+        await store.push("m\tтулс", 7, 2)
+        assert await store.lists() == {"m\tplain/4k": [3, -2], "m\tтулс": [7]}
+        await store._redis.rpush("eb:err:1:m\tтулс", "damage")
+        await store._redis.delete("eb:err:1:m\tplain/4k")  # as if expired
+        assert await store.lists() == {"m\tтулс": [7]}
+        assert 0 < await store._redis.ttl("eb:err:1:m\tтулс") <= MONTH
+
+    with_store(redis_url, body)
+
+
+def test_differences_too_are_given_up_where_nobody_answers() -> None:
+    async def body(store: RedisCounts) -> None:
+        await store.push("m", 1, 2)
+        assert await store.lists() is None
+
+    with_store(f"redis://127.0.0.1:{free_port()}/0", body)
