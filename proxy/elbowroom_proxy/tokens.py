@@ -71,6 +71,7 @@ class Tokens:
         cache: CountCache | None = None,
         memory_bytes: int = 32 << 20,
         max_text_chars: int = 4 << 20,
+        max_chars: int = 8 << 20,
         workers: int = 2,
     ) -> None:
         """`secret` keys the hashes in `cache` (any length); `memory_bytes` bounds the texts kept, per vocabulary."""
@@ -79,6 +80,7 @@ class Tokens:
         self._hash_key = hashlib.blake2b(secret, digest_size=32, person=b"elbowroom tokens").digest()
         self._memory_bytes = memory_bytes
         self._max_text_chars = max_text_chars
+        self._max_chars = max_chars
         self._recent: dict[str, Recent] = {}
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="elbowroom-tokens")
         self._writing: set[asyncio.Task[None]] = set()
@@ -92,7 +94,8 @@ class Tokens:
         """Tokens of each text. `notes` is one request's own set: a request that the shared store failed gets
         `DEGRADED` in it and is counted once, however many questions it asks.
 
-        Raises `RequestTooLarge` for a text beyond the cap, `CountUnavailable` for an unknown vocabulary.
+        Raises `RequestTooLarge` for a text, or texts together, beyond the cap (one letter repeated takes a second a
+        million), `CountUnavailable` for an unknown vocabulary.
         """
         counts, missing = self._recall(need)
         if missing and self._cache is not None and need.recurring:
@@ -133,6 +136,10 @@ class Tokens:
         """Counts by position, -1 where unknown, and the unknown positions."""
         recent, limit = self._memory(need.vocabulary), self._max_text_chars
         counts, missing = [], []
+        # Whether a text is known or not: what is refused must not depend on who asked before.
+        if (chars := sum(map(len, need.texts))) > self._max_chars:
+            most = self._max_chars
+            raise RequestTooLarge(f"the texts have {chars} characters together; at most {most} can be counted")
         for i, text in enumerate(need.texts):
             count = recent.get(text)
             if count is None:

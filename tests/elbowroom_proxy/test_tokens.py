@@ -189,6 +189,15 @@ async def test_a_text_beyond_the_cap_is_refused_before_any_work() -> None:
     await tokens.close()
 
 
+async def test_and_so_are_texts_that_are_too_long_together():
+    tokens = Tokens(VOCABULARIES, secret=b"s", max_chars=10)
+    assert len(await tokens.count(NeedCounts("o200k_base", ("aaaaa", "bbbbb")))) == 2
+    with pytest.raises(RequestTooLarge, match="12 characters together; at most 10"):
+        await tokens.count(NeedCounts("o200k_base", ("cccccc", "dddddd")))
+    with pytest.raises(RequestTooLarge):  # known or not
+        await tokens.count(NeedCounts("o200k_base", ("aaaaa", "bbbbb", "c")))
+
+
 async def test_an_unknown_vocabulary_is_an_error_not_a_guess() -> None:
     tokens = Tokens(VOCABULARIES, secret=b"s")
     with pytest.raises(CountUnavailable):
