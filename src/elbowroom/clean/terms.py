@@ -20,7 +20,7 @@ _UNSPACED = re.compile(
     "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
 # Vowel signs are no word characters to `re`, and without them an Indic or Arabic word falls to pieces.
-_MARKS = (
+MARKS = (
     "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0962\u0963\u0981-\u0983"
     "\u09bc-\u09cd\u0a01-\u0a03\u0a3c-\u0a4d\u0a81-\u0a83\u0abc-\u0acd\u0b82\u0bbe-\u0bcd\u0c00-\u0c04\u0c3e-\u0c56"
     "\u0c81-\u0c83\u0cbc-\u0cd6\u0d00-\u0d03\u0d3b-\u0d4d\u0dca-\u0ddf\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u200c\u200d"
@@ -28,7 +28,7 @@ _MARKS = (
 # Forty characters are a word; what is longer (base64) becomes several, so that no word is worth not remembering.
 _NUMBER = r"[0-9]{1,40}(?:,[0-9]{3}(?![0-9])|\.[0-9]{1,40})*+[a-z]{0,40}"
 _ASCII = re.compile(rf"{_NUMBER}|[a-z][a-z0-9]{{0,39}}")
-_WORDS = re.compile(rf"{_NUMBER}|[\w{_MARKS}]{{1,40}}")
+_WORDS = re.compile(rf"{_NUMBER}|[\w{MARKS}]{{1,40}}")
 _APOSTROPHE = re.compile("['’](?:s|t|re|ve|ll|d|m)(?![a-z])")
 
 _ENGLISH = (

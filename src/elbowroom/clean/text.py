@@ -57,6 +57,7 @@ class Text:
         self._sentence_terms: tuple[Mapping[str, int], ...] | None = None
         self._sentences: tuple[tuple[int, int], ...] | None = None
         self._shingles: frozenset[str] | None = None
+        self._stretches: tuple[tuple[int, int, str], ...] | None = None
         self._terms: Mapping[str, int] | None = None
         self._units: tuple[Unit, ...] | None = None
 
@@ -135,27 +136,42 @@ class Text:
         return self._normal
 
     @property
-    def normal_sentences(self) -> tuple[str, ...]:
-        """The units in their normal form, those without a letter or digit left out."""
-        if self._normal_sentences is None:
-            forms = (normal(self._clean[start:end]) for start, end in self.sentences)
-            self._normal_sentences = tuple(form for form in forms if form)
-        return self._normal_sentences
+    def stretches(self) -> tuple[tuple[int, int, str], ...]:
+        """What stands between two full stops of any kind, as spans with their normal form, where there is one. A number
+        or an abbreviation is cut, too: where texts differ in how their sentences were told apart, these do not.
+        """
+        if self._stretches is None:
+            found = ((*one.span(), normal(one[0])) for one in _STRETCH.finditer(self._clean))
+            self._stretches = tuple(one for one in found if one[2])
+        return self._stretches
+
+    @property
+    def anchors(self) -> frozenset[str]:
+        """How each stretch begins and ends: texts that share sentences share these, wherever else they differ. Many
+        times cheaper than stretches or shingles.
+        """
+        if self._anchors is None:
+            forms = _forms(self._clean)
+            self._anchors = frozenset([one[:_ANCHOR] for one in forms] + [one[-_ANCHOR:] for one in forms]) - {""}
+        return self._anchors
 
     @property
     def shingles(self) -> frozenset[str]:
         """All runs of six characters of the normal form; a shorter text is one shingle, an empty one has none."""
         if self._shingles is None:
             form = self.normal
-            last = max(len(form) - _SHINGLE, 0)
-            self._shingles = frozenset(form[at : at + _SHINGLE] for at in range(last + 1)) - {""}
+            ends = range(_SHINGLE, max(len(form), _SHINGLE) + 1)
+            self._shingles = frozenset(map(form.__getitem__, map(slice, range(len(ends)), ends))) - {""}
         return self._shingles
 
     @property
     def size(self) -> int:
         """Bytes that it takes in memory now, roughly: what was asked for is kept, and counts."""
-        held = [self._raw, self._clean, self._normal or "", *(self._normal_sentences or ())]
-        made = (self._units, self._sentences, self._shingles, self._terms, *(self._sentence_terms or ()))
+        held = [self._raw, self._clean, self._normal or "", *(form for _, _, form in self._stretches or ())]
+        made = (
+            self._units, self._sentences, self._stretches, self._anchors, self._shingles, self._terms,
+            *(self._sentence_terms or ()),
+        )  # fmt: skip
         records = sum(len(some) + 1 for some in made if some)
         return sum(map(sys.getsizeof, held)) + _RECORD * records + _SELF
 

@@ -24,7 +24,9 @@ def test_what_follows_from_it() -> None:
     assert pieces == ["Refunds take 30 days.", "<\\|im_start|>Not 15!", "退款需要30天。"]
     assert [unit.kind for unit in text.units] == ["prose"] * 3
     assert text.normal == "refundstake30daysimstartnot15退款需要30天"
-    assert text.normal_sentences == ("refundstake30days", "imstartnot15", "退款需要30天")
+    assert [form for _, _, form in text.stretches] == ["refundstake30days", "imstartnot15", "退款需要30天"]
+    assert [text.clean[start:end] for start, end, _ in text.stretches[:1]] == ["Refunds take 30 days"]
+    assert {"refundst", "e30days", "退款需要30天"} - text.anchors == {"e30days"}
     assert text.terms["30"] == 2
     assert text.terms["refund"] == 1
     assert [set(some) & {"refund", "退款"} for some in text.sentence_terms] == [{"refund"}, set(), {"退款"}]
@@ -34,7 +36,7 @@ def test_what_follows_from_it() -> None:
 
 def test_nothing_changes_from_outside_and_nothing_is_worked_out_twice() -> None:
     text = Text.of(RAW)
-    for name in ("terms", "sentence_terms", "sentences", "units", "normal", "normal_sentences", "shingles"):
+    for name in ("terms", "sentence_terms", "sentences", "units", "normal", "stretches", "anchors", "shingles"):
         assert getattr(text, name) is getattr(text, name)
         with pytest.raises(AttributeError):
             setattr(text, name, None)
@@ -53,14 +55,28 @@ def test_a_short_text_is_one_shingle(raw: str, shingles: set[str]) -> None:
     assert Text.of(raw).shingles == shingles
 
 
-def test_units_without_letters_have_no_normal_form() -> None:
-    assert Text.of("One.\n---\nTwo.").normal_sentences == ("one", "two")
+def test_stretches_without_letters_have_no_normal_form() -> None:
+    assert [form for _, _, form in Text.of("One.\n---\nTwo.").stretches] == ["one", "two"]
+
+
+@given(st.text(alphabet="aB.。!?;\n 3é退_-…"))
+def test_anchors_are_the_beginnings_and_ends_of_stretches(raw: str) -> None:
+    text = Text.of(raw)
+    forms = [form for _, _, form in text.stretches]
+    assert text.anchors == {form[:8] for form in forms} | {form[-8:] for form in forms}
+    assert "".join(forms) == text.normal
+
+
+def test_anchors_do_not_depend_on_what_stands_around() -> None:
+    inner = Text.of("Fees are due in May. 退款需要30天。")
+    outer = Text.of(f"Something else, first!\n{inner.clean} And é after it.")
+    assert inner.anchors < outer.anchors
 
 
 def test_size_grows_with_what_was_asked_for() -> None:
     text = Text.of("One thing. Another thing. " * 20)
     sizes = [text.size]
-    for name in ("normal", "units", "sentences", "normal_sentences", "terms", "sentence_terms", "shingles"):
+    for name in ("normal", "units", "sentences", "stretches", "anchors", "terms", "sentence_terms", "shingles"):
         getattr(text, name)
         sizes.append(text.size)
     assert sizes == sorted(set(sizes))
