@@ -58,7 +58,8 @@ def limits(**numbers: Any) -> Limits:
 
 def passage(text: str | None = "Text.", **known: Any) -> Passage:
     """A passage with that text; `known` are fields of the passage or, all others, of its document."""
-    mine = {name: known.pop(name) for name in Passage.__struct_fields__ if name in known and name != "title"}
+    shown = ("title", "version")  # the document's, and made of it
+    mine = {name: known.pop(name) for name in Passage.__struct_fields__ if name in known and name not in shown}
     position = known.setdefault("position", 0)
     known.setdefault("id", f"d{position}")
     document = Document(text=text, **known)

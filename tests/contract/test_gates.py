@@ -16,6 +16,11 @@ NUMBERS = limits(max_passages=1, per_source=1, min_novelty=0.5)
 
 def test_the_gates_of_the_default_policy_are_there():
     assert {
+        "wrong_language",
+        "stale",
+        "expired",
+        "superseded",
+        "below_floor",
         "empty",
         "repeated_id",
         "duplicate",

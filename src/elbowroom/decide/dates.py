@@ -1,12 +1,14 @@
-"""A document's own date.
+"""A document's own dates.
 
-Knows: where a document may say how old it is, its version before the day it was fetched.
+Knows: where a document may say how old it is (its version, before the day it was fetched), when it was fetched, and
+until when it holds; how such claims are written (RFC 3339, or a day alone).
 Does not know: today. A date is the document's claim: it breaks ties and never beats a registered authority.
 """
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 from elbowroom.records import Document
 
@@ -19,3 +21,24 @@ def day(document: Document) -> int:
         if claim and (found := _DAY.match(claim)):
             return int("".join(found.groups()))
     return 0
+
+
+def seconds(claim: object) -> float | None:
+    """Seconds since 1970, UTC; None where it is no date. Without a zone it is UTC; numbers are taken as they are."""
+    if isinstance(claim, int | float) and not isinstance(claim, bool):
+        return float(claim)
+    if not isinstance(claim, str):
+        return None
+    try:
+        at = datetime.fromisoformat(claim.strip())
+    except ValueError:
+        return None
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
+def seen_at(document: Document) -> float | None:
+    """When the text was last known to be right: the day it was fetched, else its version, where that is a date."""
+    for claim in (document.fetched_at, document.version):
+        if (at := seconds(claim)) is not None:
+            return at
+    return None

@@ -6,7 +6,7 @@ Does not know: what any gate or packer does, the envelope, or the conversation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
@@ -15,7 +15,7 @@ from elbowroom.decide import baseline, gates, packers
 from elbowroom.decide.limits import limits_for
 from elbowroom.decide.order import Order
 from elbowroom.decide.passage import Gate, Job, Limits, Packer, Packing, Passage
-from elbowroom.decide.sift import sift
+from elbowroom.decide.sift import Ids, sift
 from elbowroom.read.policy import Policy, QueryClass
 from elbowroom.records import Drop, Mode, Model, Steps
 
@@ -33,7 +33,8 @@ class Choice(Struct, frozen=True):
     """Every passage, admitted or dropped, and which dropped ids an admitted one also stands for."""
 
     packing: Packing
-    also_in: Mapping[int, tuple[str, ...]]  # position of the admitted passage -> ids
+    also_in: Ids  # of those that a kept one stands for
+    disputes: Ids = {}  # of those that a kept one disagrees with
 
 
 def recipe_for(policy: Policy, query_class: QueryClass, model: Model) -> Recipe:
@@ -70,10 +71,10 @@ def choose(
     def moment(name: str) -> tuple[tuple[Drop, Gate], ...]:
         return tuple((module.REASON, gate) for module, gate in loaded if name == module.MOMENT)
 
-    kept, sifted, also_in = sift(passages, moment("sift"))
+    sifted = sift(passages, moment("sift"))
     packing = yield from recipe.pack(
         Job(
-            passages=kept,
+            passages=sifted.kept,
             question=weights(question, earlier),
             question_text=question.clean,
             budget=budget,
@@ -82,7 +83,7 @@ def choose(
             gates=moment("pack"),
         )
     )
-    return Choice(Packing(packing.admitted, sifted + packing.dropped), also_in)
+    return Choice(Packing(packing.admitted, sifted.dropped + packing.dropped), sifted.also_in, sifted.disputes)
 
 
 def weights(question: Text, earlier: Text | None) -> dict[str, float]:

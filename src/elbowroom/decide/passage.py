@@ -9,14 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from elbowroom.clean.text import Text
+from elbowroom.decide.alike import Alike
 from elbowroom.records import Document, Drop, Steps
 
 
-class Passage(Struct, frozen=True):
+class Part(Struct, frozen=True):
+    """One document of a passage that was merged from several."""
+
     document: Document
+    text: Text
+    start: int  # where it begins in the passage's cleaned text, code points
+    tokens: int  # what it would have cost alone, tag lines included
+
+
+class Passage(Struct, frozen=True):
+    document: Document  # of a merged passage: its first
     text: Text  # cleaned, and whatever is known of it
     title: str  # cleaned, one line; "" if there is none
     relevance: float  # 0..1, min-max within its scale; by rank where scores are missing
@@ -26,6 +36,13 @@ class Passage(Struct, frozen=True):
     authority: float = 0.5  # registered authority of its source; 0.5 where nobody registered it
     version: str = ""  # like the title
     access_label: str = ""
+    freshness_days: float | None = None  # registered: how old a copy from its source may be
+    contained: tuple[
+        Passage, ...
+    ] = ()  # dropped because this one says all of it; their turn if it does not go in whole
+    parts: tuple[Part, ...] = ()  # in the order of the text, where it was merged from several documents
+    tier: int = 0  # a class's rule: whoever has a lower one is tried first
+    most: int | None = None  # a class's rule: so many tokens of it at most, tag lines included, so that others get in
 
     @property
     def shown(self) -> tuple[str, str, str]:
@@ -55,10 +72,11 @@ class Dropped(Struct, frozen=True):
 
 
 class Refusal(Struct, frozen=True):
-    """A gate's no: the detail for the trace, and the kept passage that it repeats, if that is why."""
+    """A gate's no: the detail for the trace, and the kept passage that it repeats or gives way to, if that is why."""
 
     detail: str
-    repeats: Passage | None = None
+    repeats: Passage | None = None  # says the same
+    yields_to: Passage | None = None  # answers the same questions, and says something else
 
 
 class Room(Struct, frozen=True):
@@ -68,6 +86,7 @@ class Room(Struct, frozen=True):
     tokens_left: int = 0  # of the evidence budget; means something to the pack-moment gates only
     cost: int = 0  # what this passage costs as it would be sent now (whole or excerpt), tokens
     novelty: float = 1.0  # of this passage against what was let in, where a packer knows it
+    alike: Alike = field(default_factory=Alike)  # which of the admitted a text is like; means something to the sift's
 
 
 class Gate(Protocol):
@@ -97,6 +116,9 @@ class Limits(Struct, frozen=True):
     floor: float
     min_novelty: float
     recency: bool = False
+    languages: tuple[str, ...] = ()  # documents said to be in another are left out; empty: none is
+    merge_adjacent: bool = False
+    now: float | None = None  # seconds since 1970, UTC; None: nobody said, so nothing is too old
 
 
 class Packing(Struct, frozen=True):
@@ -104,12 +126,14 @@ class Packing(Struct, frozen=True):
 
     admitted: tuple[Admitted, ...]  # best first
     dropped: tuple[Dropped, ...]
+    lacks: str = ""  # what a class's rule misses among the admitted, in words that hold no text of the request
+    shown: tuple[int, int] | None = None  # sources admitted, of how many; None: the class does not ask for all
 
 
 class Job(Struct, frozen=True):
     """What a packer is given."""
 
-    passages: tuple[Passage, ...]  # survivors of the sift, by rank
+    passages: tuple[Passage, ...]  # survivors of the sift, by tier and rank
     question: Mapping[str, float]  # terms of the question -> weight (1.0, or 0.5 for a follow-up's last turn)
     question_text: str
     budget: int  # tokens for tag lines and bodies (the note is already taken off)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from elbowroom.decide.dates import day
+from elbowroom.decide.dates import day, seconds, seen_at
 from elbowroom.records import Document
 
 
@@ -20,3 +20,18 @@ from elbowroom.records import Document
 )
 def test_the_version_speaks_before_the_day_of_fetching(version, fetched_at, expected):
     assert day(Document(0, "a", "text", version=version, fetched_at=fetched_at)) == expected
+
+
+@pytest.mark.parametrize(
+    ("claim", "at"),
+    [("1970-01-02", 86_400.0), ("1970-01-01T01:00:00+01:00", 0.0), (" 1970-01-01T00:00:01Z ", 1.0), (5, 5.0),
+     (True, None), ("v1", None), (None, None), ("2026-13-01", None)],
+)  # fmt: skip
+def test_seconds_since_1970(claim, at):
+    assert seconds(claim) == at
+
+
+def test_a_copy_was_last_seen_when_it_was_fetched():
+    assert seen_at(Document(0, "d", "", version="1970-01-02", fetched_at="1970-01-03")) == 2 * 86_400
+    assert seen_at(Document(0, "d", "", version="1970-01-02", fetched_at="?")) == 86_400
+    assert seen_at(Document(0, "d", "", version="v1")) is None

@@ -1,16 +1,18 @@
-"""Gate `duplicate`: another passage says all of this already.
+"""Gate `duplicate`: another passage says all of this already, or this one is another's copy with something added.
 
-Knows: two texts that are equal but for case, punctuation and white space, and a text that stands whole, from sentence
-border to sentence border, inside another.
-Does not know: who of two should stay (the sift brings the preferred one first), or near copies with changed words.
+Knows: that only whole sentences and formatting may differ between copies, and that it is never the longer one that
+wins: the sift brings the preferred one first, and a later one that adds little to it adds nothing.
+Does not know: why the earlier one is preferred, or what to do about two versions that disagree (`superseded` does).
 
-A passage that contains an earlier one and says more is let in: it is not the longer that wins, and nothing is lost.
+What adds much, or names an exception, is no copy. To a source of more authority it takes more than a few sentences: a
+copy into which somebody wrote a sentence of his own loses to its source.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
+from elbowroom.decide.alike import Likeness, names_exception
 from elbowroom.decide.passage import Gate, Limits, Passage, Refusal, Room
 from elbowroom.records import Drop
 
@@ -18,50 +20,52 @@ REASON = Drop.DUPLICATE
 MOMENT: Literal["sift", "pack"] = "sift"
 
 TELLING = 12  # bytes of letters and digits; a shorter text ("Yes.", "30天") says what it says only under its title
-BOILERPLATE = 16  # a sentence that so many passages hold leads to no more of them, so the work stays linear
-
-Key = tuple[str, str]
+FEW = 2  # stretches between full stops
+MUCH_OF_A_COPY = 0.5  # of its characters: what a less authorised copy may add before it is a text of its own
+MUCH = 0.35  # the same where authority is equal
 
 
 def build(_limits: Limits) -> Gate:
-    """Refuses what an earlier passage says whole; names it."""
-    equals: dict[Key, Passage] = {}
-    holders: dict[str, list[tuple[Passage, str]]] = {}  # by each sentence that they hold
+    """Refuses what an earlier passage says whole, and the copies of one; names it."""
+    short: dict[tuple[str, str], Passage] = {}
     seen = 0
 
     def refuse(passage: Passage, room: Room) -> Refusal | None:
         nonlocal seen
         for earlier in room.admitted[seen:]:
-            equals.setdefault(_key(earlier), earlier)
-            held = _joined(earlier)
-            for sentence in set(earlier.text.normal_sentences):
-                holding = holders.setdefault(sentence, [])
-                if len(holding) < BOILERPLATE:
-                    holding.append((earlier, held))
+            if not _is_telling(earlier):
+                short.setdefault((earlier.text.clean, earlier.title), earlier)
         seen = len(room.admitted)
-        same = equals.get(_key(passage))
-        if same is not None:
-            return Refusal(f"same text as {same.document.id}", same)
         if not _is_telling(passage):
-            return None
-        rarest = min((holders.get(sentence, []) for sentence in passage.text.normal_sentences), key=len)
-        whole = _joined(passage)
-        for holder, held in rarest:
-            if whole in held:
-                return Refusal(f"contained whole in {holder.document.id}", holder)
+            same = short.get((passage.text.clean, passage.title))
+            return None if same is None else Refusal(f"same text as {same.document.id}", same)
+        for at, like in room.alike.near(passage.text, room.admitted):
+            earlier = room.admitted[at]
+            if _is_telling(earlier) and (detail := _detail(passage, earlier, like)):
+                return Refusal(detail, earlier)
         return None
 
     return refuse
 
 
-def _key(passage: Passage) -> Key:
-    """What must be equal: the normal text, and what gives a very short one its sense."""
-    return (passage.text.normal, "") if _is_telling(passage) else (passage.text.clean, passage.title)
+def _detail(passage: Passage, earlier: Passage, like: Likeness) -> str:
+    """Why the passage adds nothing to the earlier one; `""` where it does."""
+    name = earlier.document.id
+    if like.kind == "same":
+        return f"same text as {name}"
+    if like.kind == "within":
+        return f"contained whole in {name}"
+    if like.kind == "around" and _adds_little(passage, earlier, like):
+        return f"copy of {name} with {len(like.own)} stretches added"
+    return ""
+
+
+def _adds_little(passage: Passage, earlier: Passage, like: Likeness) -> bool:
+    added = sum(end - start for start, end in like.own) / len(passage.text.clean)
+    if earlier.authority > passage.authority:
+        return added <= MUCH_OF_A_COPY or len(like.own) <= FEW
+    return added <= MUCH and not names_exception(passage.text, like.own)
 
 
 def _is_telling(passage: Passage) -> bool:
     return len(passage.text.normal.encode()) >= TELLING
-
-
-def _joined(passage: Passage) -> str:
-    return "\n" + "\n".join(passage.text.normal_sentences) + "\n"
