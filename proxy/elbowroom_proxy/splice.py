@@ -101,10 +101,10 @@ def add(data: bytes, name: str, value: bytes, *path: str | int) -> bytes:
     return data[:at] + (b"," if members else b"") + quote(name) + b":" + value + data[at:]
 
 
-def without(data: bytes, name: str) -> bytes:
-    """The same without that member of the outermost object, however often it is there."""
+def without(data: bytes, name: str, *path: str | int) -> bytes:
+    """The same without that member of the object at the path, however often it is there."""
     while True:
-        members = list(children(data))
+        members = list(children(data, find(data, *path).value))
         at = next((index for index, member in enumerate(members) if member.name == name), None)
         if at is None:
             return data

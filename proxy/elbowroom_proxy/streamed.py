@@ -11,7 +11,7 @@ as it is. Part of an event is never sent, so that an error frame can follow at a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final
 
 import msgspec
@@ -20,7 +20,7 @@ from msgspec import UNSET, Struct
 from elbowroom.errors import ElbowroomError, UpstreamUnavailable
 from elbowroom.records import Source
 from elbowroom.write.citations import Citation, Verifier, url_citations
-from elbowroom_proxy import splice, sse, wire
+from elbowroom_proxy import calls, splice, sse, wire
 
 EVENT_MAX: Final = 16 * 1024 * 1024
 """Bytes of one event; an upstream that never ends one must not fill the memory."""
@@ -34,6 +34,8 @@ _ENVELOPE = ("id", "object", "created", "model", "system_fingerprint", "service_
 class _Delta(Struct):
     content: Any = None  # a string; some providers send parts
     annotations: Any = None
+    tool_calls: Any = None
+    function_call: Any = None
 
 
 class _Piece(Struct):
@@ -67,7 +69,7 @@ class Streamed:
 
     `hide_usage`: usage was asked for by us, so every trace of it is taken out. `report`: JSON of a `context_report`,
     put on the first chunk. `verifier` makes one verifier a choice; without it no text is looked at. `sources`: what may
-    be said of the admitted passages.
+    be said of the admitted passages. `tools`: the names that may be called; None: nobody looks.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Streamed:
         report: bytes | None,
         verifier: Callable[[], Verifier] | None,
         sources: tuple[Source, ...],
+        tools: Collection[str] | None = None,
     ) -> None:
         self.usage: dict[str, Any] | None = None
         self.failed: str | None = None  # an error's code, `upstream_error` for one that the upstream sent
@@ -86,6 +89,7 @@ class Streamed:
         self._report = report
         self._verifier = verifier
         self._sources = sources
+        self._gate = None if tools is None else calls.Gate(tools)
         self._splitter = sse.Splitter()
         self._choices: dict[int, _Choice] = {}
         self._last = b"{}"
@@ -110,6 +114,11 @@ class Streamed:
         """Labels that nobody admitted, each once a choice."""
         return tuple(label for verifier in self._verifiers() for label in verifier.invented)
 
+    @property
+    def calls_refused(self) -> int:
+        """Calls to tools that the request did not have; none of them was handed on."""
+        return 0 if self._gate is None else self._gate.refused
+
     def _verifiers(self) -> list[Verifier]:
         return [choice.verifier for _, choice in sorted(self._choices.items()) if choice.verifier is not None]
 
@@ -122,7 +131,7 @@ class Streamed:
             out.append(self._event(raw))
             if self.ended:
                 break
-        if self._splitter.pending > EVENT_MAX:
+        if self._splitter.pending + (self._gate.pending if self._gate is not None else 0) > EVENT_MAX:
             out.append(self.fail(UpstreamUnavailable("The upstream sent an event without an end.")))
         return b"".join(out)
 
@@ -151,6 +160,10 @@ class Streamed:
         return b"".join(held) + frame + _DONE
 
     def _end(self, frame: bytes) -> bytes:
+        held = self._passed(self._gate.finish()) if self._gate is not None else b""
+        return held + self._ended(frame)
+
+    def _ended(self, frame: bytes) -> bytes:
         if not self._choices or any(choice.finish_reason is None for choice in self._choices.values()):
             return self.fail(UpstreamUnavailable("The upstream closed the stream before the answer was complete."))
         self.ended = True
@@ -167,7 +180,19 @@ class Streamed:
             return event.relay if whole else b""  # not ours to judge; but half an event is none
         if chunk.error:
             return self._fail("upstream_error", event.relay)
-        before, data = self._chunk(chunk, event.data)
+        if self._gate is None:
+            return self._relayed(event, event.data, chunk)
+        return self._passed(self._gate.feed((event, chunk), event.data, _calls_in(chunk)))
+
+    def _passed(self, released: Iterable[tuple[tuple[sse.Event, _Chunk], bytes]]) -> bytes:
+        """What the gate has let go, in the order in which it came."""
+        return b"".join(
+            self._relayed(event, data, chunk if data is event.data else splice.read(data, _CHUNK) or chunk)
+            for (event, chunk), data in released
+        )
+
+    def _relayed(self, event: sse.Event, came: bytes, chunk: _Chunk) -> bytes:
+        before, data = self._chunk(chunk, came)
         if data is event.data:
             return before + event.relay
         # Outside of strings, where JSON has none, a line end is white space.
@@ -226,6 +251,17 @@ class Streamed:
         delta = b"{" + splice.quote(name) + b":" + value + b"}"
         members.append(b'"choices":[{"index":%d,"delta":%b,"finish_reason":null}]' % (index, delta))
         return b"data: {" + b",".join(members) + b"}\n\n"
+
+
+def _calls_in(chunk: _Chunk) -> list[calls.Piece]:
+    pieces = []
+    for position, piece in enumerate(chunk.choices or ()):
+        delta = piece.delta or _Delta()
+        entries = delta.tool_calls if isinstance(delta.tool_calls, list) else []
+        legacy = None if delta.function_call is None else calls.entry({"function": delta.function_call})
+        numbered = [calls.entry(one) for one in entries]
+        pieces.append(calls.Piece(position, piece.index or 0, numbered, legacy, bool(piece.finish_reason)))
+    return pieces
 
 
 def _changed(data: bytes, position: int, content: str, text: str, notes: list[dict[str, Any]]) -> bytes:

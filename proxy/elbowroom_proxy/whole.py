@@ -7,7 +7,7 @@ completion, is handed back as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from elbowroom.records import Source
 from elbowroom.write.citations import Citation, Verifier, url_citations
-from elbowroom_proxy import splice
+from elbowroom_proxy import calls, splice
 
 
 class _Message(Struct):
@@ -45,6 +45,7 @@ class Whole(Struct, frozen=True):
     text_chars: int = 0  # characters of content, all choices together
     citations: tuple[Citation, ...] = ()  # every marker, admitted or invented, by choice and position
     invented: tuple[str, ...] = ()  # labels that nobody admitted, each once a choice
+    calls_refused: int = 0  # calls to tools that the request did not have; none of them is in the body
 
     @property
     def finish_reason(self) -> str | None:
@@ -53,13 +54,20 @@ class Whole(Struct, frozen=True):
 
 
 def whole(
-    body: bytes, *, report: bytes | None, verifier: Callable[[], Verifier] | None, sources: tuple[Source, ...]
+    body: bytes,
+    *,
+    report: bytes | None,
+    verifier: Callable[[], Verifier] | None,
+    sources: tuple[Source, ...],
+    tools: Collection[str] | None = None,
 ) -> Whole:
     """Reads a chat completion, and splices in what is to be added.
 
     `report`: JSON of a `context_report`. `verifier` makes one verifier a choice; without it no text is looked at.
-    `sources`: what may be said of the admitted passages. Annotations of the upstream's own stay, in front of ours.
+    `sources`: what may be said of the admitted passages. `tools`: the names that may be called; None: nobody looks.
+    Annotations of the upstream's own stay, in front of ours.
     """
+    body, refused = (body, 0) if tools is None else calls.gated(body, tools)
     completion = splice.read(body, _COMPLETION)
     if completion is None or completion.choices is None:
         return Whole(body)
@@ -79,6 +87,7 @@ def whole(
         sum(map(len, texts)),
         tuple(citation for one in verifiers for citation in one.citations),
         tuple(label for one in verifiers for label in one.invented),
+        refused,
     )
 
 

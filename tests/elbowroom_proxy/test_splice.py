@@ -110,3 +110,10 @@ def test_read_takes_lone_surrogates_and_refuses_the_rest(data: bytes, value: obj
 @given(st.text(st.characters(exclude_categories=())))
 def test_quote_keeps_every_character(text: str):
     assert json.loads(splice.quote(text)) == text
+
+
+def test_a_member_goes_from_inside():
+    assert splice.without(b'{"a":{"b":1,"c":2}}', "b", "a") == b'{"a":{"c":2}}'
+    assert splice.without(b'{"a":[{"b":1}]}', "b", "a", 0) == b'{"a":[{}]}'
+    with pytest.raises(KeyError):
+        splice.without(b"{}", "b", "a")

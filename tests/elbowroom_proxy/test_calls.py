@@ -1,0 +1,260 @@
+"""A call to a tool that the request did not have never reaches the client, however the answer is cut."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openai.lib.streaming.chat import ChatCompletionStreamState
+from openai.types.chat import ChatCompletionChunk
+
+from elbowroom_proxy.calls import Entry, Gate, Piece, entry, gated
+from elbowroom_proxy.streamed import EVENT_MAX, Streamed
+
+NAMES = frozenset({"find", "find_all", "own"})
+HEAD = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+
+
+def call(index: int | None, name: str | None = None, arguments: str | None = None, ident: str | None = None) -> dict:
+    """A piece of a call, as OpenAI writes one."""
+    function = {"name": name, "arguments": arguments}
+    value: dict[str, Any] = {"index": index, "id": ident, "function": function}
+    if ident is not None:
+        value["type"] = "function"
+    function = {key: one for key, one in function.items() if one is not None}
+    return {key: one for key, one in {**value, "function": function}.items() if one is not None}
+
+
+def event(delta: dict, finish: str | None = None, choice: int = 0) -> bytes:
+    value = {**HEAD, "choices": [{"index": choice, "delta": delta, "finish_reason": finish}]}
+    return b"data: " + json.dumps(value).encode() + b"\n\n"
+
+
+def stream(*pieces: dict | list[dict], finish: str = "tool_calls") -> bytes:
+    """One event a piece, several calls in one where they are a list."""
+    events = [event({"role": "assistant", "content": None})]
+    events += [event({"tool_calls": piece if isinstance(piece, list) else [piece]}) for piece in pieces]
+    return b"".join([*events, event({}, finish), b"data: [DONE]\n\n"])
+
+
+def run(data: bytes, size: int | None = None, names: frozenset[str] | None = NAMES) -> tuple[bytes, Streamed]:
+    it = Streamed(hide_usage=False, report=None, verifier=None, sources=(), tools=names)
+    step = size or len(data)
+    return b"".join(it.feed(data[at : at + step]) for at in range(0, len(data), step)) + it.finish(), it
+
+
+def chunks(out: bytes) -> list[dict]:
+    lines = [line[6:] for line in out.split(b"\n\n") if line.startswith(b"data: {")]
+    return [json.loads(line) for line in lines]
+
+
+def calls(out: bytes, choice: int = 0) -> tuple[list[tuple[str, str]], str | None]:
+    """(name, arguments) of each call and the finish reason, as the SDK adds them up."""
+    state: ChatCompletionStreamState[None] = ChatCompletionStreamState()
+    for one in chunks(out):
+        state.handle_chunk(ChatCompletionChunk.model_validate(one))
+    found = state.current_completion_snapshot.choices[choice]
+    made = [(one.function.name, one.function.arguments) for one in found.message.tool_calls or ()]
+    return made, found.finish_reason
+
+
+TWO = stream(call(0, "find", "", "a"), call(0, None, '{"q":'), call(0, None, "1}"), call(1, "own", "{}", "b"))
+
+
+def test_what_is_allowed_is_relayed_byte_for_byte():
+    for size in (None, 1, 7):
+        out, it = run(TWO, size)
+        assert out == TWO
+        assert it.calls_refused == 0
+
+
+def test_without_names_nobody_looks():
+    data = stream(call(0, "other", "{}", "a"))
+    assert run(data, names=None)[0] == data
+
+
+@pytest.mark.parametrize("size", [None, 1, 3, 50])
+def test_a_call_to_another_tool_is_left_out_and_the_rest_is_numbered_anew(size: int | None):
+    data = stream(
+        call(0, "drop_all", "", "a"),
+        call(0, None, "{}"),
+        call(1, "find", "", "b"),
+        call(1, None, '{"q":1}'),
+        call(2, "drop_all", "{}", "c"),
+        call(3, "own", "{}", "d"),
+    )
+    out, it = run(data, size)
+    assert calls(out) == ([("find", '{"q":1}'), ("own", "{}")], "tool_calls")
+    assert b"drop_all" not in out
+    assert it.calls_refused == 2
+    indexes = [one["index"] for it in chunks(out) for one in it["choices"][0]["delta"].get("tool_calls", ())]
+    assert indexes == [0, 0, 1]
+
+
+def test_where_none_is_left_the_answer_was_filtered():
+    data = stream(call(0, "drop_all", "", "a"), call(0, None, "{}"))
+    out, it = run(data)
+    assert calls(out) == ([], "content_filter")
+    assert it.finish_reason == "content_filter"
+    assert b"tool_calls" not in out
+
+
+@pytest.mark.parametrize(
+    "parts", [("fi", "nd"), ("f", "i", "n", "d"), ("find", "_all"), ("find", "_none"), ("", "find")]
+)
+def test_a_name_that_comes_in_pieces_is_waited_for(parts: tuple[str, ...]):
+    name = "".join(parts)
+    data = stream(*(call(0, part, "", "a" if at == 0 else None) for at, part in enumerate(parts)), call(0, None, "{}"))
+    out, _ = run(data)
+    assert calls(out)[0] == ([(name, "{}")] if name in NAMES else [])
+    if name in NAMES:
+        assert out == data
+    else:
+        assert b'"find' not in out
+
+
+def test_a_name_cannot_change_once_it_was_believed():
+    data = stream(call(0, "find", '{"a":1', "a"), call(0, "_none", "}"), call(0, None, "}"))
+    out, _ = run(data)
+    assert calls(out) == ([("find", '{"a":1}')], "tool_calls")
+
+
+def test_several_calls_in_one_chunk_and_calls_without_numbers():
+    several = stream([call(0, "drop", "{}", "a"), call(1, "find", "{}", "b"), call(2, "drop", "{}", "c")])
+    assert calls(run(several)[0])[0] == [("find", "{}")]
+    bare = stream([call(None, "drop", "{}", "a")], [call(None, "find", "{", "b")], [call(None, None, "}")])
+    made = [one for it in chunks(run(bare)[0]) for one in it["choices"][0]["delta"].get("tool_calls", ())]
+    assert made == [call(None, "find", "{", "b"), call(None, None, "}")]
+    assert chunks(run(stream([call(None, None, "}")]))[0])[-1]["choices"][0]["finish_reason"] == "content_filter"
+
+
+def test_the_older_form():
+    def old(name: str) -> bytes:
+        return b"".join(
+            [
+                event({"function_call": {"name": name, "arguments": ""}}),
+                event({"function_call": {"arguments": "{}"}}),
+                event({}, "function_call"),
+                b"data: [DONE]\n\n",
+            ]
+        )
+
+    assert run(old("find"))[0] == old("find")
+    out, it = run(old("drop"))
+    assert [one["choices"][0]["delta"] for one in chunks(out)] == [{}, {}, {}]
+    assert chunks(out)[-1]["choices"][0]["finish_reason"] == "content_filter"
+    assert it.calls_refused == 1
+
+
+def test_each_choice_is_judged_by_itself_and_the_order_stays():
+    data = b"".join(
+        [
+            event({"tool_calls": [call(0, "find", "", "a")]}, choice=0),
+            event({"content": "Meanwhile."}, choice=1),
+            b": ping\n\n",
+            event({"tool_calls": [call(0, None, "{}")]}, choice=0),
+            event({"tool_calls": [call(0, "drop", "{}", "b")]}, choice=1),
+            event({}, "tool_calls", choice=0),
+            event({}, "tool_calls", choice=1),
+            b"data: [DONE]\n\n",
+        ]
+    )
+    out, _ = run(data)
+    reasons = [one["choices"][0]["finish_reason"] for one in chunks(out)]
+    assert reasons == [None, None, None, None, "tool_calls", "content_filter"]
+    assert b"drop" not in out
+    assert out.replace(b": ping\n\n", b"").startswith(data[: data.index(b": ping")])
+
+
+def test_an_answer_that_ends_on_a_name_is_decided_by_it():
+    def ends(name: str) -> bytes:
+        return event({"tool_calls": [call(0, name, "", "a")]}) + b"data: [DONE]\n\n"
+
+    assert run(ends("find"))[0].startswith(event({"tool_calls": [call(0, "find", "", "a")]}))
+    assert b"drop" not in run(ends("drop"))[0]
+
+
+def test_what_is_held_is_limited():
+    data = event({"tool_calls": [call(0, "find", "", "a")]}) + event({"content": "x" * (EVENT_MAX // 8)}, choice=1) * 9
+    out, it = run(data)
+    assert it.failed == "upstream_unavailable"
+    assert len(out) < 1_000
+
+
+@pytest.mark.parametrize("value", [None, 7, {}, {"function": 7}, {"function": {"name": 7}}, {"index": "0"}])
+def test_what_is_no_call_has_no_name(value: Any):
+    assert entry(value) == Entry(None, "", said=False)
+
+
+def test_a_custom_tool_is_a_call_like_any_other():
+    assert entry({"index": 1, "custom": {"name": "own", "input": "x"}}) == Entry(1, "own", said=True)
+    assert run(stream({"index": 0, "custom": {"name": "drop", "input": "x"}}))[1].calls_refused == 1
+
+
+PIECES = st.lists(
+    st.tuples(
+        st.integers(0, 3), st.sampled_from(["find", "find_all", "own", "drop", "fi", ""]), st.sampled_from(["", "{}"])
+    ),
+    max_size=8,
+)
+
+
+@given(PIECES, st.integers(1, 400))
+def test_no_other_name_comes_through_whatever_the_pieces_and_cuts(pieces: list[tuple[int, str, str]], size: int):
+    data = stream(*(call(index, name, arguments) for index, name, arguments in pieces))
+    out, _ = run(data, size)
+    assert out == run(data)[0]
+    names: dict[int, str] = {}
+    for one in chunks(out):
+        for made in one["choices"][0]["delta"].get("tool_calls", ()):
+            names[made["index"]] = names.get(made["index"], "") + made["function"].get("name", "")
+    assert set(names.values()) <= NAMES
+    assert sorted(names) == list(range(len(names)))
+
+
+def test_a_gate_without_calls_hands_on_at_once():
+    gate = Gate(NAMES)
+    assert list(gate.feed(1, b"{}", [Piece(0, 0, [], None, finished=True)])) == [(1, b"{}")]
+    assert gate.pending == 0
+
+
+# --- in one piece -----------------------------------------------------------------------------------------------------
+
+
+def whole(*calls: dict, finish: str = "tool_calls", **message: Any) -> bytes:
+    said = {"role": "assistant", "content": None, **({"tool_calls": list(calls)} if calls else {}), **message}
+    return json.dumps({"id": "c", "choices": [{"index": 0, "message": said, "finish_reason": finish}]}).encode()
+
+
+def test_a_whole_answer_loses_its_calls_to_other_tools():
+    first, second = call(None, "drop", "{}", "a"), call(None, "find", "{}", "b")
+    assert gated(whole(second), NAMES) == (whole(second), 0)
+    body, refused = gated(whole(first, second), NAMES)
+    assert (json.loads(body), refused) == (json.loads(whole(second)), 1)
+    body, refused = gated(whole(first, first), NAMES)
+    assert (json.loads(body), refused) == (json.loads(whole(finish="content_filter")), 2)
+
+
+def test_a_whole_answer_in_the_older_form():
+    for other in ({}, {"tool_calls": None}):
+        body, refused = gated(whole(function_call={"name": "drop", "arguments": "{}"}, **other), NAMES)
+        assert refused == 1
+        assert json.loads(body)["choices"][0] == {
+            "index": 0,
+            "message": {"role": "assistant", "content": None, **other},
+            "finish_reason": "content_filter",
+        }
+    kept = whole(function_call={"name": "find", "arguments": "{}"})
+    assert gated(kept, NAMES) == (kept, 0)
+    both = whole(call(None, "find", "{}", "a"), function_call={"name": "drop", "arguments": "{}"})
+    assert json.loads(gated(both, NAMES)[0]) == json.loads(whole(call(None, "find", "{}", "a")))
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{}", b'{"choices":null}', b'{"choices":[{}]}', b'{"choices":[{"message":{}}]}']
+)
+def test_what_is_no_answer_stays(body: bytes):
+    assert gated(body, NAMES) == (body, 0)
