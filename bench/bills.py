@@ -1,4 +1,4 @@
-"""Recorded OpenAI chat requests and their bills, counted by the same code that serves requests.
+"""Recorded OpenAI requests and their bills, counted by the same code that serves requests.
 
 Knows: which rows of the shared data claim to be countable, and when a count has kept its word.
 Does not know: the rules; what each of them is worth is `count_ablation`'s question.
@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from elbowroom.count.openai_chat import build
+from elbowroom.count import openai_chat, openai_responses
 from elbowroom.read.families import Family, family_of
 from elbowroom.records import Basis, Count, Model
 from elbowroom_proxy.vocabularies import Vocabularies
@@ -24,12 +24,19 @@ Row = dict[str, Any]
 
 
 def chat_rows(shared: Path) -> list[Row]:
-    """The rows whose text is what was billed."""
+    """The rows of the chat form whose text is what was billed."""
+    return _rows(shared, "chat.completions")
+
+
+def responses_rows(shared: Path) -> list[Row]:
+    """The rows of the Responses form."""
+    return _rows(shared, "responses")
+
+
+def _rows(shared: Path, endpoint: str) -> list[Row]:
     with (shared / "data" / "token_truth.jsonl").open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
-    return [
-        r for r in rows if (r["provider"], r["endpoint"]) == ("openai", "chat.completions") and not r.get("suspect")
-    ]
+    return [r for r in rows if (r["provider"], r["endpoint"]) == ("openai", endpoint) and not r.get("suspect")]
 
 
 def claimed(row: Row) -> bool:
@@ -41,7 +48,7 @@ def count(row: Row, family: Callable[[str], Family] = family_of) -> Count:
     """The count of one row; raises `CountUnavailable` for what is not claimed."""
     named = family(row["model"])
     model = Model("m", "openai", "m", 1, 1, named.counter, named.family, named.vocabulary, named.known)
-    counter = build(model)
+    counter = (openai_responses if row["endpoint"] == "responses" else openai_chat).build(model)
     plan = counter.plan(row, [tuple(size) for size in row.get("image_dims", ())])
     tokens = plan.constant + sum(VOCABULARIES.tokens(counter.vocabulary, text) for text in plan.texts)
     return Count(tokens, plan.basis, plan.margin)

@@ -17,8 +17,8 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
-from bench.bills import chat_rows, claimed, score
-from elbowroom.count import openai_chat
+from bench.bills import chat_rows, claimed, responses_rows, score
+from elbowroom.count import openai_chat, openai_responses
 from elbowroom.count.openai import calls, families, messages, schema, tools
 from elbowroom.count.openai.bill import Bill
 from elbowroom.count.openai.images import Tiles
@@ -110,6 +110,17 @@ RULES: dict[str, Rule] = {
 }
 
 
+def _untitled(functions: Any, **_: bool) -> str:
+    return tools.namespace(functions)
+
+
+RESPONSES: dict[str, Rule] = {
+    "tools cost three beside their text, of gpt-5 eight": lambda: _families(responses_tools=0),
+    "titles, and descriptions of objects, are written": _setting(openai_responses, "namespace", _untitled),
+    "a described tool of gpt-5 costs one more": lambda: _families(described=0),
+}
+
+
 def main() -> None:
     shared = Path(sys.argv[1] if sys.argv[1:] else os.environ.get("ELBOWROOM_SHARED", "../shared"))
     rows = [row for row in chat_rows(shared) if claimed(row)]
@@ -118,6 +129,13 @@ def main() -> None:
     for name, rule in RULES.items():
         with rule():
             print(f"| {name} | {score(rows)} |")
+    print("\n| rule of the Responses form off | rows | exact | inside | under | worst under | worst over |")
+    print("|---|---|---|---|---|---|---|")
+    responses = responses_rows(shared)
+    print(f"| (none) | {score(responses)} |")
+    for name, rule in RESPONSES.items():
+        with rule():
+            print(f"| {name} | {score(responses)} |")
     print()
     print("| family left out | counted as | rows | exact | inside | under | worst under | worst over |")
     print("|---|---|---|---|---|---|---|---|")
