@@ -137,7 +137,9 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
 
 
 def load_policy(file: Path) -> Policy:
-    """A policy file and the `classes/` beside it, else the defaults'. Raises `InvalidConfig` with file and line."""
+    """A policy file, with the `classes/` and `sources.yaml` beside it, else the defaults'. Raises `InvalidConfig` with
+    file and line.
+    """
     beside = file.parent / "classes"
     classes = sorted((beside if beside.is_dir() else config_folder() / "classes").glob("*.yaml"))
     return read_policy(
@@ -175,11 +177,14 @@ def _general(marked: yaml.Marked[File], environ: Mapping[str, str]) -> General:
     """The environment's words put in, the rules that no type can say checked."""
     at = "general_settings"
     written = marked.value.general_settings
+    sources = file.parent / "sources.yaml"
+    sources = sources if sources.is_file() else config_folder() / "sources.yaml"
     redis_url = _resolved(marked, f"{at}.redis_url", written.redis_url, environ) or environ.get("REDIS_URL") or None
     secret = _resolved(marked, f"{at}.secret", written.secret, environ) or environ.get("ELBOWROOM_SECRET") or None
     if redis_url is not None and not redis_url.startswith(("redis://", "rediss://", "unix://")):
         raise marked.fault(f"{at}.redis_url", "must begin with redis://, rediss:// or unix://")
     if secret is not None and len(secret) < SECRET_LENGTH:
+        sources=(str(sources), _text(sources)),
         raise marked.fault(f"{at}.secret", f"must have at least {SECRET_LENGTH} characters")
     if redis_url is not None and secret is None:
         raise marked.fault(

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from elbowroom.read.sources import Registry
 from elbowroom.records import Mode
 
 Tokens = Annotated[int, Meta(ge=0)]
@@ -75,6 +76,8 @@ class QueryClass(Config, frozen=True):
     name: str
     priority: int = 100  # classes are tried in this order, lowest first
     answer_reserve: PositiveTokens = 700  # tokens
+    languages: tuple[str, ...] = ()  # documents said to be in another are dropped; empty: none is
+    merge_adjacent: bool = True  # neighbouring chunks of one source go in as one passage
     cues: dict[str, tuple[str, ...]] = field(default_factory=dict)  # language -> regular expressions, any one suffices
     not_cues: dict[str, tuple[str, ...]] = field(default_factory=dict)  # these speak against it, whatever else matches
     evidence: EvidenceOverride = EvidenceOverride()
@@ -116,7 +119,8 @@ class Policy(Config, frozen=True):
     tools: dict[str, ToolResults] = field(default_factory=dict)  # caps by tool name
     evidence: Evidence = Evidence()
     gates: tuple[str, ...] = (
-        "empty", "repeated_id", "duplicate", "source_cap", "over_count", "low_novelty", "over_budget",
+        "wrong_language", "stale", "expired", "superseded", "empty", "repeated_id", "below_floor", "duplicate",
+        "source_cap", "over_count", "low_novelty", "over_budget",
     )  # fmt: skip
     packer: str = "cover"
     order: Literal["best_first", "edges", "document"] = "best_first"
@@ -135,3 +139,4 @@ class Policy(Config, frozen=True):
     def has_class(self, name: str) -> bool:
         """Whether there is a class of that name."""
         return any(one.name == name for one in self.classes)
+    sources: Registry = Registry()  # what is registered of the places that documents come from

@@ -15,7 +15,13 @@ from msgspec import structs
 from elbowroom.read import yaml
 from elbowroom.read.classify import compiled
 from elbowroom.read.policy import Policy, QueryClass
+from elbowroom.read.sources import read_sources
 
+_BESIDE = {
+    "classes": "each class has a file of its own in classes/",
+    "sources": "sources have a file of their own, sources.yaml",
+    "digest": "it is worked out",
+}
 # `(a+)+` and its like: whether a text matches can take longer than anybody waits.
 _NESTED_REPEAT = re.compile(r"\((?:[^()\\]|\\.)*(?<!\\)[*+}](?:[^()\\]|\\.)*\)(?:[*+]|\{\d+,\})")
 
@@ -26,6 +32,7 @@ def read_policy(
     *,
     known_gates: Collection[str],
     known_packers: Collection[str],
+    sources: tuple[str, str] | None = None,
 ) -> Policy:
     """The policy, whole, from (file name, text) pairs. Its digest is of the texts alone, so folders do not matter.
 
@@ -33,9 +40,9 @@ def read_policy(
     """
     file, text = policy
     marked = yaml.read(text, file, Policy)
-    for name in ("classes", "digest"):
+    for name, beside in _BESIDE.items():
         if name in marked.lines:
-            raise marked.fault(name, "there is no such key; each class has a file of its own in classes/")
+            raise marked.fault(name, f"there is no such key; {beside}")
     found = [yaml.read(text, file, QueryClass) for file, text in classes]
     found.sort(key=lambda one: (one.value.priority, one.value.name))
     value = marked.value
@@ -51,7 +58,10 @@ def read_policy(
         if one.value.name in seen:
             raise one.fault("name", f"there is another class {one.value.name}")
         seen.add(one.value.name)
-    return structs.replace(value, digest=_digest([text, *sorted(text for _, text in classes)]))
+    if sources is not None:
+        value = structs.replace(value, sources=read_sources(*sources))
+    others = [*classes, sources] if sources is not None else classes
+    return structs.replace(value, digest=_digest([text, *sorted(text for _, text in others)]))
 
 
 def _check_names(

@@ -10,7 +10,7 @@ from elbowroom.read import yaml
 from elbowroom.read.policy import Policy, QueryClass
 from elbowroom.read.policyfile import read_policy
 
-GATES = ("empty", "repeated_id", "duplicate", "source_cap", "over_count", "low_novelty", "over_budget")
+GATES = Policy().gates
 PACKERS = ("cover", "topk", "weighted")
 GENERAL = ("general.yaml", "name: general\n")
 
@@ -40,6 +40,17 @@ def test_classes_stand_in_the_order_in_which_they_are_tried():
     assert found.query_class("c").answer_reserve == 5
 
 
+def test_sources_lie_beside_the_policy_and_count_in_its_digest():
+    def read(text: str):
+        return read_policy(("p.yaml", ""), [], known_gates=GATES, known_packers=PACKERS, sources=("s.yaml", text))
+
+    found = read("sources: [{id: kb, authority: 0.9}]")
+    assert [(one.id, one.authority) for one in found.sources.sources] == [("kb", 0.9)]
+    assert len({found.digest, read("").digest, policy().digest}) == 3
+    with pytest.raises(InvalidConfig, match=r"s\.yaml:1: "):
+        read("sources: [{}]")
+
+
 def test_the_digest_is_of_the_texts_alone():
     one = policy("id: x\n", "name: a\n")
     assert re.fullmatch("[0-9a-f]{64}", one.digest)
@@ -56,7 +67,7 @@ def test_the_digest_is_of_the_texts_alone():
     [
         ("id: x\nclasses: []\n", "p.yaml:2: there is no such key; each class has a file"),
         ("digest: x\n", "p.yaml:1: there is no such key"),
-        ("\ngates: [empty, nonsense]\n", "p.yaml:2: there is no gate nonsense; there are duplicate, empty,"),
+        ("\ngates: [empty, nonsense]\n", "p.yaml:2: there is no gate nonsense; there are below_floor, duplicate,"),
         ("gates:\n- empty\n- empty\n", "p.yaml:3: empty is given twice (gates[1])"),
         ("packer: os.system\n", "p.yaml:1: there is no packer os.system; there are cover, topk, weighted"),
         ("\ndefault_class: none\n", "p.yaml:2: there is no class none; there are general"),
@@ -128,7 +139,7 @@ def test_the_shipped_files_explain_every_key(root):
     """The file is the schema's documentation: each key stands in it."""
     text = (root / "config" / "policy.yaml").read_text()
     lines = yaml.read(text, "policy.yaml", Policy).lines
-    expected = set(Policy.__struct_fields__) - {"classes", "digest"}
+    expected = set(Policy.__struct_fields__) - {"classes", "sources", "digest"}
     for name in ("answer", "history", "tool_results", "evidence", "follow_up"):
         kind = type(getattr(Policy(), name))
         expected |= {f"{name}.{inner}" for inner in kind.__struct_fields__}
