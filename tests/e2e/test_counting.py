@@ -116,3 +116,36 @@ def test_a_model_that_nobody_mapped_is_seen_in_trace_and_metric(running_proxy: R
     assert trace["counted"]["basis"] == "bounded"
     assert "model_unmapped" in trace["notes"]
     assert metric(proxy.url, 'elbowroom_counts_amiss_total{model="gpt-4o",why="model_unmapped"}') == 1
+
+
+HOSTILE = {
+    "one letter": "a" * 1_000_000,
+    "white space": " \t" * 300_000,
+    "emoji": "😀" * 100_000,
+    "combining marks": "e" + "\u0301" * 200_000,
+    "special tokens": "<|endoftext|>" * 20_000,
+    "lone surrogates": "\ud800" * 100_000,
+    "mixed scripts": "中aя한" * 50_000,
+    "slashes": "/\n" * 50_000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_is_counted_or_named_never_an_accident(running_proxy: Run, fake_upstream: FakeUpstream, text: str):
+    proxy = running_proxy(config(fake_upstream))
+    as_document = {**BODY, "documents": [{"id": "hostile", "text": text}]}
+    as_message = {**BODY, "messages": [{"role": "user", "content": text}]}
+    for body in (as_document, as_message):
+        answer = httpx.post(f"{proxy.url}/v1/chat/completions", content=json.dumps(body), timeout=60)
+        if answer.status_code != 200:
+            assert (answer.status_code, answer.json()["error"]["code"]) == (400, "context_length_exceeded")
+
+
+def test_more_than_can_be_counted_is_a_clear_refusal_at_once(running_proxy: Run, fake_upstream: FakeUpstream):
+    proxy = running_proxy(config(fake_upstream))
+    for letters, length in (("a", 4_200_000), ("abc", 3_000_000)):
+        documents = [{"id": letter, "text": letter * length} for letter in letters]
+        answer = ask(proxy.url, {**BODY, "documents": documents})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, "request_too_large")
+        assert "can be counted" in answer.json()["error"]["message"]
+    assert fake_upstream.requests == []
