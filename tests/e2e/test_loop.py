@@ -10,11 +10,12 @@ from typing import Any
 import openai
 import pytest
 
-from elbowroom_proxy.tokens import INLINE_BYTES, Tokens
+from elbowroom_proxy.tokens import Tokens
 from tests.e2e.conftest import HELLO, QUESTION, REFUNDS, record_of
 from tests.proxy import RunningProxy, wait_until
 from tests.upstream import FakeUpstream, answer_stream, streamed
 
+FOUR_KB = 4096
 Encoded = list[tuple[str, int]]  # thread, bytes
 
 
@@ -65,8 +66,8 @@ def test_more_than_4_kb_are_encoded_off_the_loop_s_thread(
     assert record_of(proxy, raw.headers["x-request-id"])["counted"]["tokens"] > 0
     elsewhere = [size for thread, size in encoded if thread.startswith("elbowroom-tokens")]
     here = [size for thread, size in encoded if not thread.startswith("elbowroom-tokens")]
-    assert max(elsewhere) > INLINE_BYTES
-    assert max(here, default=0) <= INLINE_BYTES
+    assert max(elsewhere) > FOUR_KB
+    assert max(here, default=0) <= FOUR_KB
 
 
 # --- many at once -----------------------------------------------------------------------------------------------------
