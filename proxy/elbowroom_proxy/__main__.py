@@ -18,6 +18,7 @@ COMMANDS = {
     "serve": "run the proxy",
     "pack": "decide about requests offline, and print what would be sent",
     "count": "say what requests will be billed for, offline",
+    "counts": "say how far counts were from bills",
     "check": "validate a configuration and say what it means",
     "traces": "list the traces, or show one",
     "demo": "send sample requests through a proxy of its own, and show what happens to them",

@@ -20,9 +20,12 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from elbowroom.clean.known import Known
+from elbowroom.records import Answer, Need, NeedCounts, NeedEndpointCount
+from elbowroom_proxy import endpoints, upstreams
 from elbowroom_proxy import settings as configured
-from elbowroom_proxy import upstreams
 from elbowroom_proxy.answering import Till
+from elbowroom_proxy.calibration import Calibration
+from elbowroom_proxy.endpoint_counts import EndpointCounts
 from elbowroom_proxy.flow import Flow
 from elbowroom_proxy.metrics import Metrics
 from elbowroom_proxy.ports import CountCache, TraceSink, Upstream
@@ -50,9 +53,18 @@ class Service:
         self.faults: tuple[str, ...] = ("the vocabularies are not checked yet",)
         self.cache: CountCache = RedisCounts(general.redis_url) if general.redis_url else MemoryCounts()
         self.tokens = Tokens(self.vocabularies, secret=keys.counts, cache=self.cache)
+        self.endpoint_counts = EndpointCounts(
+            {name: endpoints.load(one.endpoint)(one) for name, one in settings.count_endpoints.items()},
+            secret=keys.counts,
+            cache=self.cache,
+            timeout=general.count_timeout,
+            concurrency=general.count_concurrency,
+        )
+        self.calibration = Calibration(self.cache if isinstance(self.cache, RedisCounts) else None)
         self.sink: TraceSink = JsonlSink(Path(general.traces))
         self.metrics = Metrics()
         self.metrics.watch(self.tokens)
+        self.metrics.watch_endpoints(self.endpoint_counts)
         self.upstreams = _upstreams(settings, self.tokens)
         self.flow = Flow(
             catalog=settings.catalog,
@@ -71,6 +83,14 @@ class Service:
             ping_interval=general.ping_interval,
         )
 
+    async def _count(self, need: Need, notes: set[str]) -> Answer:
+        """Whoever can answer that need."""
+        if isinstance(need, NeedCounts):
+            return await self.tokens.count(need, notes)
+        if isinstance(need, NeedEndpointCount):
+            return await self.endpoint_counts.count(need)
+        return ()
+
     async def start(self) -> None:
         """Ready when it returns; not ready, and saying why, where a vocabulary is missing."""
         self.faults = await asyncio.to_thread(self.vocabularies.verify)
@@ -78,6 +98,7 @@ class Service:
             # Half a second each, which the first request would pay.
             for name in {counter.vocabulary for counter in self.flow.counters.values()}:
                 await asyncio.to_thread(self.vocabularies.encoding, name)
+        await self.calibration.start()
         # What is there now stays: the collector need not look at it again with every request.
         gc.collect()
         gc.freeze()
@@ -88,6 +109,8 @@ class Service:
         for upstream in set(self.upstreams.values()):
             await upstream.close()
         await self.tokens.close()
+        await self.endpoint_counts.close()
+        await self.calibration.close()
         await self.cache.close()
         await self.sink.close()
 

@@ -37,6 +37,7 @@ Positive = Annotated[int, Meta(gt=0)]
 STATE = Path(".elbowroom")  # in the working folder: the demo's secret and traces
 ENVIRON = "os.environ/"
 OPENAI_BASE = "https://api.openai.com/v1"
+COUNT_ENDPOINTS = frozenset(one.stem for one in (Path(__file__).parent / "endpoints").glob("[a-z]*.py"))
 UPSTREAMS = frozenset(one.stem for one in (Path(__file__).parent / "upstreams").glob("[a-z]*.py"))
 SECRET_LENGTH = 16  # characters at least
 
@@ -56,6 +57,8 @@ class General(Config, frozen=True):
     max_queue: Annotated[int, Meta(ge=0)] = 256
     drain_timeout: Seconds = 30.0
     ping_interval: Seconds | None = None
+    count_timeout: Seconds = 2.0
+    count_concurrency: Positive = 8
 
 
 class File(Config, frozen=True):
@@ -79,6 +82,15 @@ class Endpoint(Struct, frozen=True):
     api_version: str | None = None
 
 
+class CountEndpoint(Struct, frozen=True):
+    """Where one model's provider is asked to count."""
+
+    endpoint: str  # file name in `endpoints/`
+    api_base: str | None  # None: the provider's own
+    api_key: str | None
+    model: str  # as the provider says it
+
+
 class Meter(Protocol):
     """How an upstream in this process bills: by the same rules that the proxy counts by."""
 
@@ -99,6 +111,7 @@ class Settings(Struct, frozen=True):
     policy: Policy
     tokenizers: Mapping[str, Path] = {}  # the operator's own files, by vocabulary
     notes: tuple[str, ...] = ()  # what is counted worse than it could be, and why
+    count_endpoints: Mapping[str, CountEndpoint] = {}  # by model name, for models that have one
 
 
 class Keys(Struct, frozen=True):
@@ -133,7 +146,21 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
         row.model_name: _counter(marked, f"model_list[{i}].model_info.counter", catalog.find(row.model_name))
         for i, row in enumerate(marked.value.model_list)
     }
-    return Settings(general, catalog, endpoints, counters, load_policy(policy), tokenizers, notes)
+    count_endpoints = {
+        row.model_name: endpoint
+        for i, row in enumerate(marked.value.model_list)
+        if (endpoint := _count_endpoint(marked, f"model_list[{i}]", row, environ)) is not None
+    }
+    return Settings(
+        general=general,
+        catalog=catalog,
+        endpoints=endpoints,
+        counters=counters,
+        policy=load_policy(policy),
+        tokenizers=tokenizers,
+        notes=notes,
+        count_endpoints=count_endpoints,
+    )
 
 
 def load_policy(file: Path) -> Policy:
@@ -216,6 +243,26 @@ def _endpoint(
         max_concurrency=general.max_concurrency,
         max_queue=general.max_queue,
         api_version=_resolved(marked, f"{params}.api_version", row.litellm_params.api_version, environ),
+    )
+
+
+def _count_endpoint(
+    marked: yaml.Marked[File], at: str, row: ModelRow, environ: Mapping[str, str]
+) -> CountEndpoint | None:
+    name, params = row.model_info.count_endpoint, row.litellm_params
+    if name is None:
+        return None
+    if name not in COUNT_ENDPOINTS:
+        known = ", ".join(sorted(COUNT_ENDPOINTS))
+        raise marked.fault(f"{at}.model_info.count_endpoint", f"there is no endpoint {name}; there are {known}")
+    api_base = _resolved(marked, f"{at}.litellm_params.api_base", params.api_base, environ)
+    if api_base is None and name == "vllm":
+        raise marked.fault(f"{at}.litellm_params", "api_base is needed: a server of your own has no other address")
+    return CountEndpoint(
+        endpoint=name,
+        api_base=api_base.rstrip("/") if api_base else None,
+        api_key=_resolved(marked, f"{at}.litellm_params.api_key", params.api_key, environ),
+        model=params.model.partition("/")[2] or params.model,
     )
 
 

@@ -43,6 +43,7 @@ class ModelInfo(Config, frozen=True):
     counter: str | None = None  # file name in `count/`
     family: str | None = None
     vocabulary: str | None = None
+    count_endpoint: str | None = None  # file name in `endpoints/`: how this model's provider is asked to count
     # A self-hosted model's own files, beside the configuration or by absolute path, and its server's defaults.
     tokenizer: str | None = None  # tokenizer.json
     chat_template: str | None = None  # chat_template.jinja or tokenizer_config.json; else whichever lies beside it
