@@ -65,6 +65,9 @@ class Demo:
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
 
+    async def start(self) -> None:
+        """Needs nothing."""
+
     async def send(self, call: Call) -> Reply:
         try:
             body = json.loads(call.body)

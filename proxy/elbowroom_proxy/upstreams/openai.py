@@ -18,7 +18,8 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
-from elbowroom.errors import Overloaded, UpstreamTimeout, UpstreamUnavailable
+from elbowroom.errors import UpstreamTimeout, UpstreamUnavailable
+from elbowroom_proxy.places import Places
 from elbowroom_proxy.ports import Call, Reply, Upstream
 from elbowroom_proxy.settings import Endpoint, Meter
 
@@ -75,16 +76,18 @@ class OpenAI:
         base = (endpoint.api_base or "").rstrip("/")
         self._base = base
         self._proxy = proxy_for(URL(base))
-        self._slots = asyncio.Semaphore(endpoint.max_concurrency)
-        self._queued = 0
+        self._places = Places(endpoint.max_concurrency, endpoint.max_queue, endpoint.first_byte_timeout)
         self._session: aiohttp.ClientSession | None = None
+
+    async def start(self) -> None:
+        """Connections are made when they are needed."""
 
     def _open(self) -> aiohttp.ClientSession:
         """Made with the first request, since it belongs to the loop that is running then."""
         if self._session is None:
             tls = ssl.create_default_context() if self._base.startswith("https:") else False  # reads SSL_CERT_FILE
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ssl=tls),  # the semaphore is the limit; its queue has an end
+                connector=aiohttp.TCPConnector(limit=0, ssl=tls),  # places are the limit; their queue has an end
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(
                     total=self._endpoint.total_timeout, connect=self._endpoint.connect_timeout
@@ -95,35 +98,20 @@ class OpenAI:
 
     async def send(self, call: Call) -> Reply:
         """Waits for a place and for the head. Raises `Overloaded`, `UpstreamUnavailable`, `UpstreamTimeout`."""
-        await self._enter()
+        await self._places.enter()
         try:
             async with asyncio.timeout(self._endpoint.first_byte_timeout if call.stream else None):
                 response = await self._head(call)
         except TimeoutError as error:
-            self._slots.release()
+            self._places.leave()
             raise UpstreamTimeout("The upstream did not begin its answer in time.") from error
         except (aiohttp.ClientError, OSError) as error:
-            self._slots.release()
+            self._places.leave()
             raise UpstreamUnavailable(f"The upstream did not answer ({type(error).__name__}).") from error
         except BaseException:
-            self._slots.release()
+            self._places.leave()
             raise
-        return HttpReply(response, self._slots.release)
-
-    async def _enter(self) -> None:
-        if not self._slots.locked():
-            await self._slots.acquire()
-            return
-        if self._queued >= self._endpoint.max_queue:
-            raise Overloaded("Too many requests wait for this upstream.")
-        self._queued += 1
-        try:
-            async with asyncio.timeout(self._endpoint.first_byte_timeout):
-                await self._slots.acquire()
-        except TimeoutError as error:
-            raise Overloaded("No place at this upstream came free in time.") from error
-        finally:
-            self._queued -= 1
+        return HttpReply(response, self._places.leave)
 
     async def _head(self, call: Call, *, again: bool = True) -> aiohttp.ClientResponse:
         """One try, and a second where the first cannot have begun any work: no connection, or a plain 503."""
@@ -148,10 +136,13 @@ class OpenAI:
         headers = dict(call.headers)
         # A compressing proxy in between may hold a stream's chunks back.
         headers["accept-encoding"] = "identity" if call.stream else "gzip, deflate"
-        if self._endpoint.api_key:
+        if self._endpoint.api_key and self._endpoint.api_version:
+            headers["api-key"] = self._endpoint.api_key  # Azure's deployments
+        elif self._endpoint.api_key:
             headers["authorization"] = f"Bearer {self._endpoint.api_key}"
+        version = self._endpoint.api_version
         return await self._open().post(
-            self._base + call.path,
+            self._base + call.path + (f"?api-version={version}" if version else ""),
             data=call.body if len(call.body) < LARGE else io.BytesIO(call.body),
             headers=headers,
             allow_redirects=False,

@@ -106,6 +106,16 @@ async def test_without_a_key_none_is_sent_and_netrc_is_not_asked(fake_upstream, 
     assert "authorization" not in fake_upstream.request().headers
 
 
+async def test_a_deployment_of_azures_is_asked_for_its_version_with_its_kind_of_key(fake_upstream):
+    adapter = OpenAI(endpoint(fake_upstream.url, api_version="2024-10-21"))
+    await adapter.start()
+    await read(await adapter.send(call()))
+    await adapter.close()
+    seen = fake_upstream.request()
+    assert seen.path == "/v1/chat/completions?api-version=2024-10-21"
+    assert (seen.headers["api-key"], "authorization" in seen.headers) == ("the-key", False)
+
+
 async def test_a_large_body_arrives_whole(fake_upstream, upstream):
     body = b"x" * (3 << 20)
     await read(await upstream.send(call(body)))
