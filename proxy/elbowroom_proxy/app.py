@@ -99,6 +99,8 @@ class Service:
             for name in {counter.vocabulary for counter in self.flow.counters.values()}:
                 await asyncio.to_thread(self.vocabularies.encoding, name)
         await self.calibration.start()
+        for upstream in set(self.upstreams.values()):
+            await upstream.start()
         # What is there now stays: the collector need not look at it again with every request.
         gc.collect()
         gc.freeze()
