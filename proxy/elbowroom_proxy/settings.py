@@ -25,18 +25,17 @@ from elbowroom.count.counter import Counter
 from elbowroom.decide import gates, packers
 from elbowroom.errors import CountUnavailable, InvalidConfig
 from elbowroom.read import yaml
-from elbowroom.read.catalog import Catalog, Local, ModelRow
+from elbowroom.read.catalog import SPEAKS_OPENAI, Catalog, Facts, Local, ModelRow, known_as, parted
 from elbowroom.read.policy import Config, Policy
 from elbowroom.read.policyfile import read_policy
 from elbowroom.records import Model
-from elbowroom_proxy import encoders, modelfiles
+from elbowroom_proxy import encoders, modelfacts, modelfiles
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Positive = Annotated[int, Meta(gt=0)]
 
 STATE = Path(".elbowroom")  # in the working folder: the demo's secret and traces
 ENVIRON = "os.environ/"
-OPENAI_BASE = "https://api.openai.com/v1"
 COUNT_ENDPOINTS = frozenset(one.stem for one in (Path(__file__).parent / "endpoints").glob("[a-z]*.py"))
 UPSTREAMS = frozenset(one.stem for one in (Path(__file__).parent / "upstreams").glob("[a-z]*.py"))
 SECRET_LENGTH = 16  # characters at least
@@ -112,6 +111,7 @@ class Settings(Struct, frozen=True):
     tokenizers: Mapping[str, Path] = {}  # the operator's own files, by vocabulary
     notes: tuple[str, ...] = ()  # what is counted worse than it could be, and why
     count_endpoints: Mapping[str, CountEndpoint] = {}  # by model name, for models that have one
+    published: Mapping[str, Facts] = {}  # what the table of models says, by model name; without those it does not list
 
 
 class Keys(Struct, frozen=True):
@@ -134,7 +134,9 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
     marked = yaml.read(_text(file), str(file), File)
     general = _general(marked, environ)
     local, tokenizers = _local(marked, file.parent)
-    catalog, notes = _countable(marked, Catalog.of(marked.value.model_list, marked.fault, local=local))
+    catalog, notes = _countable(
+        marked, Catalog.of(marked.value.model_list, marked.fault, local=local, published=modelfacts.published)
+    )
     endpoints = {
         row.model_name: _endpoint(
             marked, f"model_list[{i}]", row, catalog.find(row.model_name).upstream, general, environ
@@ -145,6 +147,11 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
     counters = {
         row.model_name: _counter(marked, f"model_list[{i}].model_info.counter", catalog.find(row.model_name))
         for i, row in enumerate(marked.value.model_list)
+    }
+    published = {
+        row.model_name: facts
+        for row in marked.value.model_list
+        if (facts := modelfacts.published(known_as(row))) is not None
     }
     count_endpoints = {
         row.model_name: endpoint
@@ -160,6 +167,7 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
         tokenizers=tokenizers,
         notes=notes,
         count_endpoints=count_endpoints,
+        published=published,
     )
 
 
@@ -169,11 +177,14 @@ def load_policy(file: Path) -> Policy:
     """
     beside = file.parent / "classes"
     classes = sorted((beside if beside.is_dir() else config_folder() / "classes").glob("*.yaml"))
+    sources = file.parent / "sources.yaml"
+    sources = sources if sources.is_file() else config_folder() / "sources.yaml"
     return read_policy(
         (str(file), _text(file)),
         [(str(one), _text(one)) for one in classes],
         known_gates=gates.NAMES,
         known_packers=packers.NAMES,
+        sources=(str(sources), _text(sources)),
     )
 
 
@@ -204,14 +215,11 @@ def _general(marked: yaml.Marked[File], environ: Mapping[str, str]) -> General:
     """The environment's words put in, the rules that no type can say checked."""
     at = "general_settings"
     written = marked.value.general_settings
-    sources = file.parent / "sources.yaml"
-    sources = sources if sources.is_file() else config_folder() / "sources.yaml"
     redis_url = _resolved(marked, f"{at}.redis_url", written.redis_url, environ) or environ.get("REDIS_URL") or None
     secret = _resolved(marked, f"{at}.secret", written.secret, environ) or environ.get("ELBOWROOM_SECRET") or None
     if redis_url is not None and not redis_url.startswith(("redis://", "rediss://", "unix://")):
         raise marked.fault(f"{at}.redis_url", "must begin with redis://, rediss:// or unix://")
     if secret is not None and len(secret) < SECRET_LENGTH:
-        sources=(str(sources), _text(sources)),
         raise marked.fault(f"{at}.secret", f"must have at least {SECRET_LENGTH} characters")
     if redis_url is not None and secret is None:
         raise marked.fault(
@@ -229,8 +237,9 @@ def _endpoint(
         )
     params = f"{at}.litellm_params"
     api_base = _resolved(marked, f"{params}.api_base", row.litellm_params.api_base, environ)
+    api_version = _resolved(marked, f"{params}.api_version", row.litellm_params.api_version, environ)
     if upstream == "openai":
-        api_base = (api_base or OPENAI_BASE).rstrip("/")
+        api_base = _address(*parted(row.litellm_params.model), api_base, api_version)
         if not api_base.startswith(("http://", "https://")):
             raise marked.fault(f"{params}.api_base", "must begin with http:// or https://")
     return Endpoint(
@@ -242,8 +251,16 @@ def _endpoint(
         total_timeout=general.total_timeout,
         max_concurrency=general.max_concurrency,
         max_queue=general.max_queue,
-        api_version=_resolved(marked, f"{params}.api_version", row.litellm_params.api_version, environ),
+        api_version=api_version,
     )
+
+
+def _address(provider: str, name: str, api_base: str | None, api_version: str | None) -> str:
+    """Where that provider speaks OpenAI's protocol. Azure names only the host: versions are asked for by deployment."""
+    base = (api_base or SPEAKS_OPENAI.get(provider) or "").rstrip("/")
+    if provider == "azure" and base and "/openai" not in base:
+        base += f"/openai/deployments/{name}" if api_version else "/openai/v1"
+    return base
 
 
 def _count_endpoint(
@@ -262,7 +279,7 @@ def _count_endpoint(
         endpoint=name,
         api_base=api_base.rstrip("/") if api_base else None,
         api_key=_resolved(marked, f"{at}.litellm_params.api_key", params.api_key, environ),
-        model=params.model.partition("/")[2] or params.model,
+        model=parted(params.model)[1],
     )
 
 

@@ -174,6 +174,28 @@ class ChatTemplate(Struct, frozen=True):
     today: str | None = None  # YYYY-MM-DD, for templates that print the date
 
 
+class Tier(Struct, frozen=True):
+    """What a request costs whose prompt is longer than `above` tokens, all of it, in micro-USD a million tokens."""
+
+    above: int
+    input: int
+    output: int
+    cached: int | None = None
+    cache_write: int | None = None
+
+
+class Price(Struct, frozen=True):
+    """What tokens cost, in micro-USD a million. None: not priced apart, so what `input` or `output` says."""
+
+    input: int
+    output: int
+    cached: int | None = None  # prompt tokens that were read from the provider's cache
+    cache_write: int | None = None  # prompt tokens that were written to it
+    reasoning: int | None = None  # completion tokens that nobody sees
+    longer: tuple[Tier, ...] = ()  # for long prompts; the last that fits holds
+    as_of: str = ""  # YYYY-MM-DD; "": the operator's own
+
+
 class Model(Struct, frozen=True):
     """One row of the catalog: what a model name stands for."""
 
@@ -187,6 +209,8 @@ class Model(Struct, frozen=True):
     vocabulary: str  # whose tokens are meant, e.g. `o200k_base`
     known: bool = True  # False: nobody mapped it; counted by the maximum over families, `bounded`
     template: ChatTemplate | None = None  # where the operator gave one
+    max_input_tokens: int | None = None  # of the prompt alone, where the provider limits it apart from the window
+    price: Price | None = None  # None: nobody said
 
 
 # --- counting ---------------------------------------------------------------------------------------------------------

@@ -80,6 +80,36 @@ def test_openais_own_address_is_the_default(tmp_path):
     assert (endpoint.api_base, endpoint.api_key) == ("https://api.openai.com/v1", None)
 
 
+@pytest.mark.parametrize(
+    ("params", "address", "version"),
+    [
+        ("model: groq/llama-3", "https://api.groq.com/openai/v1", None),
+        ("model: groq/llama-3, api_base: http://mine/v1", "http://mine/v1", None),
+        ("model: azure/mine, api_base: https://x.example", "https://x.example/openai/v1", None),
+        ("model: azure/mine, api_base: https://x.example/openai/v1/", "https://x.example/openai/v1", None),
+        (
+            "model: azure/mine, api_base: https://x.example, api_version: os.environ/VERSION",
+            "https://x.example/openai/deployments/mine",
+            "2024-10-21",
+        ),
+    ],
+)
+def test_who_speaks_openais_protocol_is_asked_in_it(tmp_path, params, address, version):
+    info = "{context_window: 9000, max_output_tokens: 900}"
+    text = f"model_list:\n  - {{model_name: m, litellm_params: {{{params}}}, model_info: {info}}}\n"
+    endpoint = load(written(tmp_path, text), {"VERSION": "2024-10-21"}).endpoints["m"]
+    assert (endpoint.upstream, endpoint.api_base, endpoint.api_version) == ("openai", address, version)
+
+
+def test_other_providers_are_reached_through_litellm_and_the_table_says_what_the_file_does_not(tmp_path):
+    text = "model_list:\n  - {model_name: c, litellm_params: {model: anthropic/claude-sonnet-4-5, api_key: k}}\n"
+    found = load(written(tmp_path, text), {})
+    model, endpoint = found.catalog.find("c"), found.endpoints["c"]
+    assert (endpoint.upstream, endpoint.api_base, endpoint.api_key) == ("litellm", None, "k")
+    assert (model.upstream_model, model.context_window) == ("anthropic/claude-sonnet-4-5", 200_000)
+    assert model.price == found.published["c"].price
+
+
 def test_redis_and_the_secret_may_come_from_the_environment_alone(tmp_path):
     file = written(tmp_path, DEMO)
     found = load(file, {"REDIS_URL": "redis://host:6379/0", "ELBOWROOM_SECRET": "s" * 16})
@@ -108,7 +138,12 @@ def test_a_policy_lies_beside_the_file_that_names_it(tmp_path):
         (DEMO + "general_settings:\n  secret: os.environ/NOBODY\n", 7, "no NOBODY"),
         (OPENAI, 5, "no BASE"),
         (OPENAI.replace("os.environ/BASE", "host:8000"), 5, "http://"),
-        (DEMO.replace("demo/", "bedrock/"), 4, "no upstream litellm"),
+        (DEMO.replace("family", "upstream: nobody, family"), 4, "no upstream nobody"),
+        (
+            OPENAI.replace("openai/gpt-4o", "azure/gpt-4o").replace("      api_base: os.environ/BASE\n", ""),
+            3,
+            "http://",
+        ),
         (DEMO.replace("family", "counter: nobody, family"), 5, "no counter 'nobody'"),
         (DEMO + DEMO.removeprefix("model_list:\n"), 6, "another model demo-small"),
         (

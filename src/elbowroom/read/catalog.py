@@ -1,23 +1,48 @@
 """The models that can be asked for: rows as the operator wrote them, each resolved to one `Model`.
 
 Knows: LiteLLM's words for a model list, and what may be left out because the model's name says it.
-Does not know: which upstreams exist, what `os.environ/NAME` holds, prices, or how anything is counted.
+Does not know: which upstreams exist, what `os.environ/NAME` holds, where facts come from, or how anything is counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from decimal import Decimal
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from elbowroom.errors import InvalidConfig, ModelNotFound
 from elbowroom.read.families import SELF_HOSTED, UNKNOWN, Family, family_of
 from elbowroom.read.policy import Config, PositiveTokens
-from elbowroom.records import ChatTemplate, Model
+from elbowroom.records import ChatTemplate, Model, Price
 
-# Providers, in LiteLLM's spelling, that speak OpenAI's protocol themselves.
-_SPEAKS_OPENAI = frozenset({"", "openai", "hosted_vllm", "lm_studio", "llamafile"})
+# Providers, in LiteLLM's spelling, that speak OpenAI's protocol themselves, and where; None: the operator says.
+SPEAKS_OPENAI: Mapping[str, str | None] = {
+    "": "https://api.openai.com/v1",
+    "openai": "https://api.openai.com/v1",
+    "azure": None,
+    "hosted_vllm": None,
+    "lm_studio": None,
+    "llamafile": None,
+    "ai21": "https://api.ai21.com/studio/v1",
+    "cerebras": "https://api.cerebras.ai/v1",
+    "dashscope": "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+    "deepinfra": "https://api.deepinfra.com/v1/openai",
+    "deepseek": "https://api.deepseek.com/v1",
+    "fireworks_ai": "https://api.fireworks.ai/inference/v1",
+    "groq": "https://api.groq.com/openai/v1",
+    "moonshot": "https://api.moonshot.ai/v1",
+    "novita": "https://api.novita.ai/v3/openai",
+    "nvidia_nim": "https://integrate.api.nvidia.com/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
+    "perplexity": "https://api.perplexity.ai",
+    "sambanova": "https://api.sambanova.ai/v1",
+    "together_ai": "https://api.together.xyz/v1",
+    "xai": "https://api.x.ai/v1",
+    "zai": "https://api.z.ai/api/paas/v4",
+}
+UsdPerToken = Annotated[float, Meta(ge=0)]
 
 
 class LitellmParams(Config, frozen=True):
@@ -48,6 +73,13 @@ class ModelInfo(Config, frozen=True):
     tokenizer: str | None = None  # tokenizer.json
     chat_template: str | None = None  # chat_template.jinja or tokenizer_config.json; else whichever lies beside it
     chat_template_kwargs: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each instance
+    base_model: str | None = None  # what a deployment's name stands for, e.g. azure/gpt-4o
+    # LiteLLM's words for prices, in USD a token. The first two belong together.
+    input_cost_per_token: UsdPerToken | None = None
+    output_cost_per_token: UsdPerToken | None = None
+    cache_read_input_token_cost: UsdPerToken | None = None
+    cache_creation_input_token_cost: UsdPerToken | None = None
+    output_cost_per_reasoning_token: UsdPerToken | None = None
 
 
 class ModelRow(Config, frozen=True):
@@ -63,6 +95,22 @@ class Local(Struct, frozen=True):
 
     vocabulary: str
     template: ChatTemplate
+
+
+class Facts(Struct, frozen=True):
+    """What is published of a model; None where nobody says."""
+
+    context_window: int | None = None
+    max_input_tokens: int | None = None  # of the prompt alone, where that is less than the window
+    max_output_tokens: int | None = None
+    price: Price | None = None
+    as_of: str = ""  # YYYY-MM-DD
+    deprecated: str | None = None  # YYYY-MM-DD, from when on its maker does not serve it
+
+
+def nothing_published(_: str) -> Facts | None:
+    """For a catalog that knows only what its rows and the models' names say."""
+    return None
 
 
 Fault = Callable[[str, str], InvalidConfig]  # (path, what) -> the error with file and line
@@ -84,8 +132,9 @@ class Catalog(Struct, frozen=True):
         fault: Fault = _unplaced,
         path: str = "model_list",
         local: Mapping[str, Local] | None = None,
+        published: Callable[[str], Facts | None] = nothing_published,
     ) -> Catalog:
-        """`local` is by model name.
+        """`local` is by model name; `published` is asked for `provider/name`, and answers where a row is silent.
 
         Raises whatever `fault` makes of a row that is there twice or leaves open what nobody knows.
         """
@@ -93,7 +142,7 @@ class Catalog(Struct, frozen=True):
         for i, row in enumerate(rows):
             if row.model_name in by_name:
                 raise fault(f"{path}[{i}].model_name", f"there is another model {row.model_name}")
-            by_name[row.model_name] = _model(row, fault, f"{path}[{i}]", (local or {}).get(row.model_name))
+            by_name[row.model_name] = _model(row, fault, f"{path}[{i}]", (local or {}).get(row.model_name), published)
         return cls(by_name)
 
     @property
@@ -109,20 +158,28 @@ class Catalog(Struct, frozen=True):
             raise ModelNotFound("There is no model of that name here.", param="model") from None
 
 
-def _model(row: ModelRow, fault: Fault, path: str, local: Local | None) -> Model:
+def known_as(row: ModelRow) -> str:
+    """The name by which others speak of a row's model."""
+    return row.model_info.base_model or row.litellm_params.model
+
+
+def _model(
+    row: ModelRow, fault: Fault, path: str, local: Local | None, published: Callable[[str], Facts | None]
+) -> Model:
     info = row.model_info
-    provider, name = _parted(row.litellm_params.model)
+    provider, name = parted(row.litellm_params.model)
     if not name:
         raise fault(f"{path}.litellm_params.model", "a model's name is missing")
     upstream = info.upstream or _upstream(provider)
-    named = family_of(name)
+    named = family_of(known_as(row))
+    facts = published(known_as(row)) or Facts()
     mapped = family_of(info.family) if info.family else named
     if local is not None:
         mapped = Family(info.family or SELF_HOSTED, local.vocabulary, "template")
-    window = info.context_window or info.max_input_tokens or named.context_window
+    window = info.context_window or info.max_input_tokens or facts.context_window or named.context_window
     if window is None:
         raise fault(f"{path}.model_info", f"context_window is needed: nothing is known of {row.litellm_params.model}")
-    output = info.max_output_tokens or named.max_output_tokens
+    output = info.max_output_tokens or facts.max_output_tokens or named.max_output_tokens
     if output is None:
         raise fault(
             f"{path}.model_info", f"max_output_tokens is needed: nothing is known of {row.litellm_params.model}"
@@ -141,10 +198,33 @@ def _model(row: ModelRow, fault: Fault, path: str, local: Local | None) -> Model
         vocabulary=info.vocabulary or mapped.vocabulary,
         known=family != UNKNOWN.family,
         template=local.template if local is not None else None,
+        max_input_tokens=facts.max_input_tokens if window == facts.context_window else None,
+        price=_price(info, fault, path) or facts.price,
     )
 
 
-def _parted(model: str) -> tuple[str, str]:
+def micro_usd(usd_per_token: float) -> int:
+    """Micro-USD a million tokens, exactly what the decimal number says, rounded where it says more."""
+    return round(Decimal(str(usd_per_token)) * 10**12)
+
+
+def _price(info: ModelInfo, fault: Fault, path: str) -> Price | None:
+    """The operator's own."""
+    into, out = info.input_cost_per_token, info.output_cost_per_token
+    rest = (
+        info.cache_read_input_token_cost,
+        info.cache_creation_input_token_cost,
+        info.output_cost_per_reasoning_token,
+    )
+    if into is None or out is None:
+        if any(cost is not None for cost in (into, out, *rest)):
+            raise fault(f"{path}.model_info", "input_cost_per_token and output_cost_per_token must both be given")
+        return None
+    cached, cache_write, reasoning = (None if cost is None else micro_usd(cost) for cost in rest)
+    return Price(micro_usd(into), micro_usd(out), cached, cache_write, reasoning)
+
+
+def parted(model: str) -> tuple[str, str]:
     """(provider, name) of `provider/name`; without a provider it is OpenAI's. A name may hold slashes."""
     provider, slash, name = model.partition("/")
     return (provider, name) if slash else ("", model)
@@ -153,4 +233,4 @@ def _parted(model: str) -> tuple[str, str]:
 def _upstream(provider: str) -> str:
     if provider == "demo":
         return "demo"
-    return "openai" if provider in _SPEAKS_OPENAI else "litellm"
+    return "openai" if provider in SPEAKS_OPENAI else "litellm"

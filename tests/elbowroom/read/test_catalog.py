@@ -4,9 +4,9 @@ import pytest
 
 from elbowroom.errors import InvalidConfig, ModelNotFound
 from elbowroom.read import yaml
-from elbowroom.read.catalog import Catalog, LitellmParams, Local, ModelInfo, ModelRow
+from elbowroom.read.catalog import Catalog, Facts, LitellmParams, Local, ModelInfo, ModelRow, micro_usd
 from elbowroom.read.policy import Config
-from elbowroom.records import ChatTemplate, Model
+from elbowroom.records import ChatTemplate, Model, Price
 
 
 class File(Config, frozen=True):
@@ -70,6 +70,57 @@ def test_other_providers_go_through_litellm_by_their_whole_name():
 )
 def test_what_nobody_knows_must_be_said(name, info, param):
     assert fault(name, **info) == param
+
+
+def published(facts):
+    rows = [ModelRow("m", LitellmParams("anthropic/claude-x"))]
+    (found,) = Catalog.of(rows, published={"anthropic/claude-x": facts}.get).models
+    return found
+
+
+def test_what_is_published_holds_where_the_row_is_silent():
+    price = Price(3_000_000, 15_000_000)
+    found = published(Facts(1_000, 700, 300, price))
+    assert (found.context_window, found.max_input_tokens, found.max_output_tokens) == (1_000, 700, 300)
+    assert found.price == price
+    with pytest.raises(InvalidConfig, match="context_window is needed"):
+        published(Facts(None, None, 300))
+
+
+def test_a_row_comes_before_what_is_published():
+    info = ModelInfo(context_window=900, input_cost_per_token=1e-6, output_cost_per_token=2.5e-6)
+    facts = Facts(1_000, 700, 300, Price(3, 15))
+    (found,) = Catalog.of([ModelRow("m", LitellmParams("a/b"), info)], published=lambda _: facts).models
+    # The published limit on input belongs to the published window.
+    assert (found.context_window, found.max_input_tokens, found.max_output_tokens) == (900, None, 300)
+    assert found.price == Price(1_000_000, 2_500_000)
+
+
+def test_prices_are_whole_numbers():
+    said = model(
+        input_cost_per_token=1.25e-7,
+        output_cost_per_token=0,
+        cache_read_input_token_cost=3e-8,
+        cache_creation_input_token_cost=3.75e-06,
+        output_cost_per_reasoning_token=0.1,
+    )
+    assert said.price == Price(125_000, 0, cached=30_000, cache_write=3_750_000, reasoning=100_000_000_000)
+    assert micro_usd(1 / 3e12) == 0
+
+
+@pytest.mark.parametrize("name", ["input_cost_per_token", "output_cost_per_token", "cache_read_input_token_cost"])
+def test_half_a_price_is_none(name):
+    assert fault("gpt-4o", **{name: 1e-6}) == "model_list[0].model_info"
+
+
+def test_a_deployments_name_may_stand_for_a_model():
+    found = model("azure/ours", base_model="azure/gpt-4o")
+    assert (found.upstream_model, found.family, found.context_window) == ("ours", "gpt-4o", 128_000)
+
+
+@pytest.mark.parametrize("name", ["groq/x", "azure/x", "hosted_vllm/org/x", "openrouter/openai/x"])
+def test_who_speaks_openais_protocol_is_asked_in_it(name):
+    assert model(name, context_window=9, max_output_tokens=9).upstream == "openai"
 
 
 def test_names_are_found_exactly():
