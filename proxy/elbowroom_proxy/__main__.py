@@ -19,6 +19,7 @@ COMMANDS = {
     "pack": "decide about requests offline, and print what would be sent",
     "count": "say what requests will be billed for, offline",
     "counts": "say how far counts were from bills",
+    "models": "list the models: windows, how they are counted, what they cost",
     "check": "validate a configuration and say what it means",
     "traces": "list the traces, or show one",
     "demo": "send sample requests through a proxy of its own, and show what happens to them",
