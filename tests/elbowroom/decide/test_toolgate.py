@@ -1,0 +1,105 @@
+"""Tools are taken away by lists alone, and what is left keeps its bytes."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elbowroom.decide.toolgate import ToolsOut, name_of, tools_out
+from elbowroom.errors import InvalidRequest
+
+
+def function(name: str) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "parameters": {"x": 1.0}}}
+
+
+def gate(body: dict[str, Any], *allowed: Any) -> ToolsOut:
+    fields = {name: json.dumps(value, indent=1).encode() for name, value in body.items()}
+    out = tools_out(fields, body, allowed)
+    assert {name: json.loads(raw) for name, raw in out.fields.items()} == out.params
+    return out
+
+
+BODY = {
+    "model": "m",
+    "tools": [function("find"), function("drop"), {"type": "web_search"}],
+    "parallel_tool_calls": True,
+}
+
+
+def test_without_a_list_nothing_is_taken():
+    out = gate(BODY, None, None)
+    assert (out.params, out.removed, set(out.names)) == (BODY, (), {"find", "drop", "web_search"})
+    assert gate({"tools": [], "functions": None}, ("x",)).params == {"tools": [], "functions": None}
+
+
+def test_only_what_is_on_every_list_is_left_as_it_came():
+    out = gate(BODY, ("find", "drop"), None, ("find", "web_search"))
+    assert (set(out.names), out.removed) == ({"find"}, ("drop", "web_search"))
+    assert out.params["tools"] == [function("find")]
+    assert json.dumps(BODY["tools"], indent=1).encode().count(out.fields["tools"][1:-1]) == 1
+    assert list(out.fields) == list(BODY)
+
+
+def test_an_empty_list_goes_with_what_speaks_of_it():
+    for choice in ("auto", "required", "none"):
+        assert gate({**BODY, "tool_choice": choice}, ()).params == {"model": "m"}
+    old = {"functions": [{"name": "drop"}], "function_call": "auto", "tools": [function("find")], "tool_choice": "auto"}
+    out = gate(old, ("find",))
+    assert out.params == {"tools": [function("find")], "tool_choice": "auto"}
+    assert out.removed == ("drop",)
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"type": "function", "function": {"name": "drop"}},
+        {"type": "custom", "custom": {"name": "drop"}},
+        {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [7, function("find"), function("drop")]}},
+    ],
+)
+def test_a_demand_for_a_removed_tool_is_an_error_that_names_it(choice: dict[str, Any]):
+    with pytest.raises(InvalidRequest, match='tool_choice names "drop"') as caught:
+        gate({**BODY, "tool_choice": choice}, ("find",))
+    assert caught.value.param == "tool_choice"
+    assert gate({**BODY, "tool_choice": choice}, ("find", "drop")).params["tool_choice"] == choice
+
+
+def test_a_demand_in_the_older_form():
+    with pytest.raises(InvalidRequest, match="function_call names"):
+        gate({"functions": [{"name": "drop"}], "function_call": {"name": "drop"}}, ())
+    assert gate({"functions": [{"name": "a"}], "function_call": {"name": "b"}}, ("a",)).removed == ()
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [
+        (function("f"), "f"),
+        ({"type": "custom", "custom": {"name": "c"}}, "c"),
+        ({"type": "custom", "custom": 7}, "custom"),
+        ({"name": "old"}, "old"),
+        ({"type": "web_search", "function": {"name": "f"}}, "web_search"),
+    ],
+)
+def test_what_a_tool_is_called_by(tool: dict[str, Any], name: str):
+    assert name_of(tool) == name
+
+
+def test_no_document_can_be_passed():
+    assert list(inspect.signature(tools_out).parameters) == ["fields", "params", "allowed"]
+
+
+NAMES = st.sampled_from(["a", "b", "c"])
+
+
+@given(st.lists(NAMES, max_size=4), st.lists(st.none() | st.lists(NAMES, max_size=3), max_size=3))
+def test_lists_can_only_take(names: list[str], lists: list[Any]):
+    out = gate({"tools": [function(name) for name in names]}, *lists)
+    assert out.names == {name for name in names if all(some is None or name in some for some in lists)}
+    assert set(out.removed) == set(names) - out.names
+    assert [name_of(tool) for tool in out.params.get("tools", ())] == [name for name in names if name in out.names]
