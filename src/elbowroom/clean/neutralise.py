@@ -86,10 +86,10 @@ def shadow(text: str) -> str:
     return text if text.isascii() else _FOLDABLE.sub(_fold, text)
 
 
-def neutralise(text: str, live: Live = LIVE) -> Cleaned:
+def neutralise(text: str, live: Live = LIVE, mark: str = "\\") -> Cleaned:
     """Breaks every control string of a sanitised text. Idempotent; `spans` are the characters broken after.
 
-    `live` comes from `compile_rules`.
+    `live` comes from `compile_rules`; `mark` is the backslash as the text has to write it.
     """
     if not any(sign in text for sign in live.signs):
         return Cleaned(text, 0, ())
@@ -101,7 +101,7 @@ def neutralise(text: str, live: Live = LIVE) -> Cleaned:
         return Cleaned(text, 0, ())
     cuts = [0, *places, len(text)]
     pieces = [text[start:end] for start, end in pairwise(cuts)]
-    return Cleaned("\\".join(pieces), len(places), tuple((place - 1, place) for place in places))
+    return Cleaned(mark.join(pieces), len(places), tuple((place - 1, place) for place in places))
 
 
 def _fold(match: re.Match[str]) -> str:
