@@ -73,6 +73,20 @@ class CountUnavailable(ElbowroomError):
     status_hint = 503
 
 
+class RerankUnavailable(ElbowroomError):
+    """The reranker gave no order, and the policy does not go on without."""
+
+    code = "rerank_unavailable"
+    status_hint = 503
+
+
+class InsufficientEvidence(ElbowroomError):
+    """What was admitted is less than the question's class needs, and its policy refuses rather than guesses."""
+
+    code = "insufficient_evidence"
+    status_hint = 422
+
+
 class Overloaded(ElbowroomError):
     code = "overloaded"
     status_hint = 503

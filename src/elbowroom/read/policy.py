@@ -6,7 +6,7 @@ Does not know: where the files lie, when they change (the service polls and swap
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -16,6 +16,7 @@ from elbowroom.records import Mode
 Tokens = Annotated[int, Meta(ge=0)]
 PositiveTokens = Annotated[int, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
+Seconds = Annotated[float, Meta(gt=0, le=600)]
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -35,15 +36,53 @@ class Answer(Config, frozen=True):
     output_cap: PositiveTokens | None = None  # sent upstream when the client names no maximum
 
 
+class Summaries(Config, frozen=True):
+    """Who sums up the turns that are evicted, and what that may cost. Without a model they go without a word."""
+
+    model: str | None = None  # a name of the model list
+    max_tokens: PositiveTokens = 400  # of one summary
+    max_input_tokens: PositiveTokens = 16_000  # of the turns summed up; the oldest beyond it are left out
+    timeout: Seconds = 5.0
+
+
 class History(Config, frozen=True):
     share: Share = 0.25  # of (window - reserve - fixed)
     max_tokens: Tokens = 8000
+    summary: Summaries = Summaries()
 
 
-class ToolResults(Config, frozen=True):
+class Rerank(Config, frozen=True):
+    """Who puts the candidates in order before anything is chosen, and what follows where that fails."""
+
+    by: str = "given"  # the caller's own scores, or a file name in `rerankers/`
+    retrieve_k: PositiveTokens = 50  # so many candidates, the caller's best, are shown to it
+    input_limit: PositiveTokens = 512  # tokens of one candidate that it reads; longer ones end after a whole sentence
+    min_score: float | None = None  # below it, in the reranker's own scale, a candidate is not relevant
+    on_failure: Literal["retrieval_order", "refuse"] = "retrieval_order"
+
+
+class Caps(Config, frozen=True):
+    """How much of a tool's result is shown."""
+
     max_tokens: PositiveTokens = 4000  # each
-    max_total_tokens: PositiveTokens = 8000  # together
     max_rows: PositiveTokens = 200
+    max_bytes: Annotated[int, Meta(gt=0)] | None = None
+
+
+class ToolResults(Caps, frozen=True):
+    """Results of tools that have no caps of their own."""
+
+    max_total_tokens: PositiveTokens = 8000  # together
+    clean_untagged: bool = False  # also in requests without documents; a result of a named tool is cleaned in any
+
+
+class Tool(Caps, frozen=True):
+    """One tool's results. What is said here holds in every mode, but for the caps."""
+
+    returns: Literal["text", "documents"] = "text"  # `documents`: its results are packed like documents
+    response_schema: dict[str, Any] | None = None  # JSON schema; a result that breaks it is left out
+    redact: tuple[str, ...] = ()  # paths whose values are dropped: `customer.mail`, `rows.*.note`; lists are passed through
+    pagination: str | None = None  # the parameter that asks for the next page
 
 
 class Evidence(Config, frozen=True):
@@ -55,6 +94,8 @@ class Evidence(Config, frozen=True):
     rerank_keep: PositiveTokens = 8  # `topk` stops here
     floor: Share = 0.0  # relevance below this is dropped; 0 is off
     min_novelty: Share = 0.20  # `weighted` only
+    languages: tuple[str, ...] = ()  # documents said to be in another are dropped; empty: none is
+    merge_adjacent: bool = True  # neighbouring chunks of one source go in as one passage
 
 
 class EvidenceOverride(Config, frozen=True):
@@ -70,18 +111,28 @@ class EvidenceOverride(Config, frozen=True):
     min_novelty: Share | None = None
 
 
+class Minimum(Config, frozen=True):
+    """What a class needs admitted; less is not sufficient."""
+
+    passages: PositiveTokens = 1
+    sources: PositiveTokens = 1
+
+
 class QueryClass(Config, frozen=True):
     """One kind of question: how it is recognised, and what its answer and evidence need."""
 
     name: str
     priority: int = 100  # classes are tried in this order, lowest first
     answer_reserve: PositiveTokens = 700  # tokens
-    languages: tuple[str, ...] = ()  # documents said to be in another are dropped; empty: none is
-    merge_adjacent: bool = True  # neighbouring chunks of one source go in as one passage
     cues: dict[str, tuple[str, ...]] = field(default_factory=dict)  # language -> regular expressions, any one suffices
     not_cues: dict[str, tuple[str, ...]] = field(default_factory=dict)  # these speak against it, whatever else matches
     evidence: EvidenceOverride = EvidenceOverride()
     recency: bool = False  # newer evidence weighs more
+    tools_allow: tuple[str, ...] | None = None  # beside the policy's, where the client itself names this class
+    rule: str | None = None  # file name in `decide/rules/`
+    minimum: Minimum = Minimum()
+    on_insufficient: Literal["scope_note", "ask_to_narrow", "parent_summary", "refuse"] = "scope_note"
+    asked_by: Literal["model", "proxy"] = "model"  # who asks, under `ask_to_narrow`; the proxy asks no model at all
 
 
 class Counting(Config, frozen=True):
@@ -116,8 +167,10 @@ class Policy(Config, frozen=True):
     answer: Answer = Answer()
     history: History = History()
     tool_results: ToolResults = ToolResults()
-    tools: dict[str, ToolResults] = field(default_factory=dict)  # caps by tool name
+    tools: dict[str, Tool] = field(default_factory=dict)  # by name
+    tools_allow: tuple[str, ...] | None = None  # the only tools that a request may offer; None: any
     evidence: Evidence = Evidence()
+    rerank: Rerank = Rerank()
     gates: tuple[str, ...] = (
         "wrong_language", "stale", "expired", "superseded", "empty", "repeated_id", "below_floor", "duplicate",
         "source_cap", "over_count", "low_novelty", "over_budget",
@@ -130,6 +183,7 @@ class Policy(Config, frozen=True):
     default_class: str = "general"
     follow_up: FollowUp = FollowUp()
     classes: tuple[QueryClass, ...] = (QueryClass("general"),)
+    sources: Registry = Registry()  # what is registered of the places that documents come from
     digest: str = ""  # of the bytes this was read from
 
     def query_class(self, name: str) -> QueryClass:
@@ -139,4 +193,3 @@ class Policy(Config, frozen=True):
     def has_class(self, name: str) -> bool:
         """Whether there is a class of that name."""
         return any(one.name == name for one in self.classes)
-    sources: Registry = Registry()  # what is registered of the places that documents come from
