@@ -38,21 +38,21 @@ def pack(job: Job) -> Steps[Packing]:
     intake = Intake(job)
     candidates = intake.candidates()
     field = _Field(candidates, intake)
-    heap = [(-field.gain(at), at) for at in range(len(candidates))]
+    heap = [(one.tier, -field.gain(at), at) for at, one in enumerate(candidates)]
     heapify(heap)
     tried = set()
     while heap:
-        stored, at = heappop(heap)
+        tier, stored, at = heappop(heap)
         if at in tried:
             continue
         now = -field.gain(at)
         if now > stored:
-            heappush(heap, (now, at))
+            heappush(heap, (tier, now, at))
             continue
         tried.add(at)
         if (yield from intake.offer(candidates[at], shorten=True)) is None:
             for named in field.admit(at):
-                heappush(heap, (-field.gain(named), named))
+                heappush(heap, (candidates[named].tier, -field.gain(named), named))
     return intake.packing()
 
 

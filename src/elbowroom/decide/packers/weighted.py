@@ -16,7 +16,7 @@ def pack(job: Job) -> Steps[Packing]:
     """By the sum; skips what no gate lets in, and goes on."""
     intake = Intake(job)
     scored = [(_score(passage, novelty), novelty, passage) for passage, novelty in _novelties(intake.candidates())]
-    scored.sort(key=lambda one: -one[0])  # stable: ties by rank
+    scored.sort(key=lambda one: (one[2].tier, -one[0]))  # stable: ties by rank
     for _, novelty, passage in scored:
         yield from intake.offer(passage, novelty)
     return intake.packing()
