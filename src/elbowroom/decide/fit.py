@@ -6,7 +6,7 @@ Does not know: any text, or how anything is counted; only what each part costs, 
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from elbowroom.count.counter import Counter
 from elbowroom.decide.conversation import Costs, body
@@ -34,6 +34,7 @@ class Fit(Struct, frozen=True):
     turns_dropped: int = 0  # oldest first
     examples_dropped: int = 0  # last first
     clamped_max: int | None = None  # a lower maximum for one choice, where the client's did not fit
+    summary_room: int = 0  # what a summary of the dropped turns may add
 
 
 def fit(
@@ -45,8 +46,10 @@ def fit(
     ceiling: int,
     wanted: int,
     follow_up: bool,
+    summary: int = 0,
 ) -> Fit:
-    """Makes room. `wanted` is what all evidence would cost, note included (0: nothing is tagged).
+    """Makes room. `wanted` is what all evidence would cost, note included (0: nothing is tagged). `summary` is what a
+    summary of dropped turns may cost; its room is taken from the turns that stay.
 
     Raises `ContextLengthExceeded` with the numbers where what may not be cut, and the smallest answer, are longer than
     the model's window. A `bounded` total is an upper bound, so it narrows evidence and never evicts or refuses;
@@ -70,6 +73,10 @@ def fit(
     if refusable:
         room = min(room, model.context_window - fixed - reserve.tokens)
     turns_dropped = evict(costs.turns, max(0, room))
+    summary_room = 0
+    if turns_dropped and summary:
+        turns_dropped = evict(costs.turns, max(0, room - summary))
+        summary_room = max(0, min(summary, room - sum(costs.turns[turns_dropped:])))
     kept = fixed + sum(costs.turns[turns_dropped:])
 
     tokens = reserve.tokens
@@ -100,7 +107,20 @@ def fit(
         evidence_ceiling=ceiling,
         evidence_budget=max(0, min(ceiling, limit - kept - tokens - margin)),
     )
-    return Fit(window, Count(kept, costs.total.basis, costs.total.margin), turns_dropped, examples_dropped, clamped)
+    count = Count(kept, costs.total.basis, costs.total.margin)
+    return Fit(window, count, turns_dropped, examples_dropped, clamped, summary_room)
+
+
+def with_summary(fitted: Fit, tokens: int) -> Fit:
+    """The same with a summary of the dropped turns, which adds so many tokens to the prompt."""
+    window, count = fitted.window, structs.replace(fitted.count, tokens=fitted.count.tokens + tokens)
+    left = window.input_limit - count.tokens - window.answer_reserve - window.safety_margin
+    window = structs.replace(
+        window,
+        conversation=window.conversation + tokens,
+        evidence_budget=max(0, min(window.evidence_ceiling, left)),
+    )
+    return structs.replace(fitted, window=window, count=count)
 
 
 def overflows(costs: Costs, reserve: Reserve, model: Model) -> bool:
