@@ -6,7 +6,6 @@ Does not know: where answers come from (caches, threads, a recording), clocks, o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -15,19 +14,21 @@ from msgspec import Struct, structs
 from elbowroom.clean.known import Known
 from elbowroom.clean.text import Text
 from elbowroom.count.counter import Counter, Tally
+from elbowroom.decide import recap
 from elbowroom.decide.calibration import corrected, shape
 from elbowroom.decide.conversation import Costs, body, cap_tool_results, within
 from elbowroom.decide.endpoint import Endpoint
 from elbowroom.decide.evidence import Choice, Recipe, choose, recipe_for
-from elbowroom.decide.fates import fates, source_of
-from elbowroom.decide.fit import Fit, Reserve, fit, need_not_count, overflows
+from elbowroom.decide.fates import disputes, fates, keyed, source_of
+from elbowroom.decide.fit import Fit, Reserve, fit, need_not_count, overflows, with_summary
 from elbowroom.decide.passage import Packing
 from elbowroom.decide.prepare import body_text, prepare, texts_of
 from elbowroom.draft import Draft, Written
-from elbowroom.errors import CountUnavailable, ElbowroomError
+from elbowroom.errors import CountUnavailable, ElbowroomError, InsufficientEvidence
+from elbowroom.fallback import Settled, is_prose, remark_room, settle
 from elbowroom.read.classify import classify
 from elbowroom.read.contract import ReservePlan, reserve
-from elbowroom.read.policy import Policy
+from elbowroom.read.policy import Policy, QueryClass
 from elbowroom.read.split import split
 from elbowroom.records import (
     Answer,
@@ -44,15 +45,16 @@ from elbowroom.records import (
     Principal,
     Refused,
     Request,
+    Reranking,
     Source,
     Split,
     Steps,
+    Summary,
     ToolResult,
 )
-from elbowroom.write.envelope import note_text, pieces_of, scope_text
-from elbowroom.write.place import place
-
-_HAN = re.compile("[\u4e00-\u9fff]")
+from elbowroom.write.envelope import note_text, pieces_of
+from elbowroom.write.place import place, with_evidence
+from elbowroom.write.remarks import earlier, language
 
 
 class Setting(Struct, frozen=True):
@@ -67,6 +69,7 @@ class Setting(Struct, frozen=True):
     known: Known
     endpoint: bool = False  # the service can ask the model's own counting endpoint
     learned: Mapping[str, Learned] = {}  # by shape of request: what this model's bills have taught
+    now: float | None = None  # seconds since 1970, UTC; None: nothing is stale, and nothing has expired
 
 
 def decide(request: Request, setting: Setting) -> Steps[Packed | Refused]:
@@ -123,15 +126,20 @@ class _Walk:
         self.evidence_tokens = 0
         self.edits: tuple[Edit, ...] = ()
         self.notes: list[str] = []
+        self.language = "en"
+        self.rerank: Reranking | None = None
+        self.summary: Summary | None = None
+        self.settled: Settled | None = None
 
     def run(self) -> Steps[Packed]:
         """The walk itself."""
         request, policy, model = self.request, self.policy, self.setting.model
         parts = split(request)
         question, asked = self._text(parts.question), request.context.query_class
+        self.language = language(question)
         self.query_class = classify(question, bool(parts.turns), policy, asked, self.setting.principal)
         query_class = policy.query_class(self.query_class.name)
-        recipe = recipe_for(policy, query_class, model)
+        recipe = recipe_for(policy, query_class, model, self.setting.now)
         contract = reserve(request, query_class, policy, model)
         if not model.known:
             self.notes.append(f"{model.name} is mapped to no counter: counted by an upper bound")
@@ -148,7 +156,7 @@ class _Walk:
             return self._packed("", parts, counted=None)
         passages = yield from prepare(request.documents, texts, self.pieces, self.tally, self.setting.known)
         note = self.tally.tokens[self.note]
-        self.fitted = fitted = fit(
+        fitted = fit(
             costs,
             reserved,
             policy,
@@ -156,20 +164,27 @@ class _Walk:
             ceiling=recipe.limits.ceiling,
             wanted=note + sum(passage.tokens for passage in passages) if request.tagged else 0,
             follow_up=self.query_class.follow_up,
+            summary=recap.room_for(policy.history.summary),
         )
         self._evict(parts, fitted)
+        self.fitted = fitted = yield from self._summarised(parts, fitted)
         if not request.tagged:
             return self._packed("", parts, counted=self.draft.sum(fitted, 0))
 
+        spare = yield from remark_room(recipe, self.language, len(passages), self.tally)
         choice = yield from choose(
             passages,
             recipe,
             question=self.setting.known.text(question),
             earlier=self._earlier(parts),
-            budget=fitted.window.evidence_budget - note,
+            budget=fitted.window.evidence_budget - note - spare,
             vocabulary=self.setting.counter.vocabulary,
         )
-        written = yield from self._write(choice, recipe, parts, fitted)
+        self._note_reranking(choice)
+        settled = yield from self._settled(choice, recipe, query_class, parts, fitted)
+        if settled.reply is not None:
+            return Packed(b"", self.decision(None), (), usage_asked=False, reply=settled.reply)
+        written = settled.written
         sources = tuple(source_of(label, one.passage) for label, one in written.labelled)
         return self._packed(written.text, parts, counted=written.counted, sources=sources)
 
@@ -203,22 +218,65 @@ class _Walk:
         if fitted.clamped_max is not None:
             self.notes.append(f"the client's maximum did not fit and was lowered to {fitted.clamped_max}")
 
-    def _write(self, choice: Choice, recipe: Recipe, parts: Split, fitted: Fit) -> Steps[Written]:
-        """The evidence in words; where there is none, in words too."""
-        key = self.setting.nonce_key
-        written = yield from self.draft.evidence(
-            choice.packing, parts, fitted, order=recipe.order, nonce_key=key, form=self.policy.format
-        )
-        if not written.labelled and self.enforce:
-            scope = scope_text("zh" if _HAN.search(self._text(parts.question)) else "en")
-            nothing = Packing((), written.dropped)
-            written = yield from self.draft.evidence(
-                nothing, parts, fitted, order=recipe.order, nonce_key=key, form=self.policy.format, remark=scope
+    def _summarised(self, parts: Split, fitted: Fit) -> Steps[Fit]:
+        """Asks for a summary of the turns that went, and puts it before the first message of the talk that stayed."""
+        if not fitted.summary_room:
+            return fitted
+        request, draft, tally, counter = self.request, self.draft, self.tally, self.setting.counter
+        gone = [[request.messages[index] for index in turn] for turn in parts.turns[: fitted.turns_dropped]]
+        asked = self.policy.history.summary
+        summary = yield from recap.summarise(gone, asked, fitted.summary_room, self.setting.known, tally)
+        stayed = parts.turns[fitted.turns_dropped :]
+        at, before = stayed[0][0] if stayed else parts.question, counter.plan(body(request, draft.sent("", parts)))
+        if summary and at is not None:
+            told = with_evidence(draft.messages[at], earlier(summary, self.language))
+            messages = (*draft.messages[:at], told, *draft.messages[at + 1 :])
+            after = counter.plan(body(request, [one for i, one in enumerate(messages) if i not in draft.gone]))
+            yield from tally.measure((*before.texts, *after.texts))
+            tokens = tally.count(after).tokens - tally.count(before).tokens
+            if tokens <= fitted.summary_room:
+                draft.messages = messages
+                evicted = sum(tally.tokens[recap.transcript(turn)] for turn in gone)
+                self.summary = Summary(sum(map(len, gone)), evicted, tokens, keyed(summary, self.setting.hash_key))
+                return with_summary(fitted, tokens)
+        self.notes.append("degraded: earlier turns were dropped without a summary")
+        return fitted
+
+    def _note_reranking(self, choice: Choice) -> None:
+        self.rerank = choice.rerank
+        if choice.rerank is not None and choice.rerank.state == "failed":
+            self.notes.append("degraded: the reranker gave no order, the caller's was taken")
+
+    def _settled(
+        self, choice: Choice, recipe: Recipe, query_class: QueryClass, parts: Split, fitted: Fit
+    ) -> Steps[Settled]:
+        """The evidence in words, or what the class wants where it is not enough. Raises `InsufficientEvidence`."""
+        setting, policy = self.setting, self.policy
+
+        def tell(packing: Packing, remark: str) -> Steps[Written]:
+            return self.draft.evidence(
+                packing,
+                parts,
+                fitted,
+                order=recipe.order,
+                nonce_key=setting.nonce_key,
+                form=policy.format,
+                remark=remark,
             )
-            self.notes.append("no evidence was admitted")
-        self.evidence_tokens = written.tokens
-        self.fates = fates(written.labelled, written.dropped, choice.also_in, self.setting.hash_key)
-        return written
+
+        self.settled = settled = yield from settle(
+            choice, recipe, query_class if self.enforce else None, tell, language=self.language,
+            prose=is_prose(self.request), pieces=self.pieces, known=setting.known, tally=self.tally,
+        )  # fmt: skip
+        written = settled.written
+        self.fates = fates(written.labelled, written.dropped, choice.also_in, setting.hash_key, choice.disputes)
+        self.notes += disputes(self.fates)
+        if settled.lacks:
+            self.notes.append(settled.lacks)
+        if settled.fallback == "refuse":
+            raise InsufficientEvidence(f"The evidence is not sufficient for this question: {settled.lacks}.")
+        self.evidence_tokens = 0 if settled.reply is not None else written.tokens
+        return settled
 
     # --- what comes out -----------------------------------------------------------------------------------------------
 
@@ -241,6 +299,7 @@ class _Walk:
         happened = {
             Edit.EVIDENCE_ADDED: bool(evidence),
             Edit.TOOL_RESULT_CAPPED: any(result.capped for result in self.tool_results),
+            Edit.HISTORY_SUMMARISED: self.summary is not None,
             Edit.HISTORY_EVICTED: len(self.draft.gone) > len(self.examples_gone),
             Edit.EXAMPLES_EVICTED: bool(self.examples_gone),
         }
@@ -261,8 +320,13 @@ class _Walk:
             counted=counted,
             documents=self.fates,
             evidence_tokens=self.evidence_tokens,
-            reranked_count=sum(one.rerank_score is not None for one in self.request.documents),
+            reranked_count=self.rerank.candidates if self.rerank is not None and self.rerank.state != "failed" else 0,
             tool_results=self.tool_results,
+            rerank=self.rerank,
+            history_summary=self.summary,
+            evidence_sufficient=None if self.settled is None else not self.settled.lacks,
+            lacks=self.settled.lacks if self.settled is not None else "",
+            fallback=self.settled.fallback if self.settled is not None else None,
             history_dropped=tuple(sorted(self.draft.gone.difference(self.examples_gone))),
             examples_dropped=self.examples_gone,
             edits=self.edits,
@@ -270,6 +334,7 @@ class _Walk:
             answers=(),
             shape=self.shape,
             learned=self.setting.learned.get(self.shape),
+            now=self.setting.now,
         )
 
     def _text(self, index: int | None) -> str:

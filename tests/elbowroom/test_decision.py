@@ -498,7 +498,7 @@ def test_an_exact_count_that_history_was_taken_from_is_no_longer_exact() -> None
 def test_the_note_that_nothing_was_admitted_is_counted_with_an_exact_count() -> None:
     packed = Provider().decides(chat(QUESTION, documents=[{"id": "a", "text": " "}], tools=[TOOL]), ALWAYS)
     assert packed.sources == ()
-    assert packed.decision.counted == bill(packed.body)
+    assert packed.decision.counted == Count(bill(packed.body).tokens, Basis.EXACT)
 
 
 def test_answers_of_an_endpoint_are_recorded_and_so_is_their_absence() -> None:
