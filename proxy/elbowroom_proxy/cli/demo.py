@@ -24,7 +24,7 @@ import uvicorn
 from msgspec import Struct
 
 from elbowroom_proxy import app, settings
-from elbowroom_proxy.cli import render
+from elbowroom_proxy.cli import before_after, render
 from elbowroom_proxy.cli.samples import Sample, samples
 from elbowroom_proxy.sinks import read
 
@@ -41,12 +41,15 @@ class Answer(Struct, frozen=True):
     annotations: tuple[Mapping[str, Any], ...] = ()
 
 
-def arguments(_: ArgumentParser) -> None:
-    """There are none."""
+def arguments(parser: ArgumentParser) -> None:
+    """Adds the one option."""
+    parser.add_argument("--before-after", action="store_true", help="show what is sent of twelve chunks, and what was")
 
 
-def run(_: Namespace) -> int:
+def run(args: Namespace) -> int:
     """0: every request was answered, and billed as counted. At a terminal it goes on serving until Ctrl-C."""
+    if args.before_after:
+        return before_after.run()
     configured = settings.load(environ={})  # the built-in defaults, whatever this machine's environment says
     folder = Path(configured.general.traces)
     windows = {model.name: model.context_window for model in configured.catalog.models}

@@ -60,7 +60,7 @@ class Yardstick:
     """Measures any number of packings of one case."""
 
     def __init__(self, expected: Expected, texts: Mapping[str, str], candidates: Sequence[str]) -> None:
-        """`texts` by passage id, as they came; `candidates` are the texts that were to be chosen from."""
+        """`texts` by passage id, as they came; `candidates` are all texts that the case brings to choose from."""
         self._groups = [[_wanted(one, texts.get(one.id, "")) for one in group] for group in expected.groups]
         self._needs_grams = any(not one.quotes for group in self._groups for one in group)
         offered = [normal(text) for text in candidates]
@@ -68,7 +68,6 @@ class Yardstick:
         self._answers = tuple(
             form for form in map(normal, short) if form not in _NO_PROOF and any(form in text for text in offered)
         )
-        self.retrieved = self.credits(candidates)  # of each group, if every candidate were admitted
 
     def credits(self, bodies: Iterable[str]) -> tuple[float, ...]:
         """The credit of each group in these texts together."""

@@ -57,11 +57,6 @@ def test_what_nobody_knows_earns_nothing():
     assert measure([Alternative("pump", ("...",))]).credits([PUMP]) == (1.0,)  # a quote of marks is no quote
 
 
-def test_retrieved_is_the_credit_of_all_candidates():
-    expected = Expected(((Alternative("pump", ("runs at night", "once upon a time")),),))
-    assert Yardstick(expected, {}, [PUMP]).retrieved == (0.5,)
-
-
 def test_there_is_more_than_97_percent():
     assert not is_there(0.97)
     assert is_there(0.971)
