@@ -18,8 +18,8 @@ from typing import Any
 
 import msgspec
 
-from elbowroom.read.catalog import Facts, micro_usd, parted
-from elbowroom.records import Price, Tier
+from elbowroom.price import Price, Tier, micro_usd
+from elbowroom.read.catalog import Facts, parted
 
 TABLE = "model_prices_and_context_window_backup.json"
 STALE = dt.timedelta(days=180)  # prices change about as often

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from elbowroom.price import Price
+
 
 class Mode(StrEnum):
     PASSTHROUGH = "passthrough"
@@ -172,28 +174,6 @@ class ChatTemplate(Struct, frozen=True):
     tokens: Mapping[str, str] = {}  # `bos_token`, `eos_token`, ...
     variables: Mapping[str, Any] = {}  # the server's default template arguments, e.g. `enable_thinking`
     today: str | None = None  # YYYY-MM-DD, for templates that print the date
-
-
-class Tier(Struct, frozen=True):
-    """What a request costs whose prompt is longer than `above` tokens, all of it, in micro-USD a million tokens."""
-
-    above: int
-    input: int
-    output: int
-    cached: int | None = None
-    cache_write: int | None = None
-
-
-class Price(Struct, frozen=True):
-    """What tokens cost, in micro-USD a million. None: not priced apart, so what `input` or `output` says."""
-
-    input: int
-    output: int
-    cached: int | None = None  # prompt tokens that were read from the provider's cache
-    cache_write: int | None = None  # prompt tokens that were written to it
-    reasoning: int | None = None  # completion tokens that nobody sees
-    longer: tuple[Tier, ...] = ()  # for long prompts; the last that fits holds
-    as_of: str = ""  # YYYY-MM-DD; "": the operator's own
 
 
 class Model(Struct, frozen=True):

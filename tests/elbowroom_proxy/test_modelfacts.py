@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from elbowroom.price import Price, Tier
 from elbowroom.read.catalog import Facts
-from elbowroom.records import Price, Tier
 from elbowroom_proxy import modelfacts
 from elbowroom_proxy.modelfacts import Table, facts, published, stale
 

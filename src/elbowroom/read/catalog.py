@@ -7,15 +7,15 @@ Does not know: which upstreams exist, what `os.environ/NAME` holds, where facts 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from elbowroom.errors import InvalidConfig, ModelNotFound
+from elbowroom.price import Price, micro_usd
 from elbowroom.read.families import SELF_HOSTED, UNKNOWN, Family, family_of
 from elbowroom.read.policy import Config, PositiveTokens
-from elbowroom.records import ChatTemplate, Model, Price
+from elbowroom.records import ChatTemplate, Model
 
 # Providers, in LiteLLM's spelling, that speak OpenAI's protocol themselves, and where; None: the operator says.
 SPEAKS_OPENAI: Mapping[str, str | None] = {
@@ -201,11 +201,6 @@ def _model(
         max_input_tokens=facts.max_input_tokens if window == facts.context_window else None,
         price=_price(info, fault, path) or facts.price,
     )
-
-
-def micro_usd(usd_per_token: float) -> int:
-    """Micro-USD a million tokens, exactly what the decimal number says, rounded where it says more."""
-    return round(Decimal(str(usd_per_token)) * 10**12)
 
 
 def _price(info: ModelInfo, fault: Fault, path: str) -> Price | None:
