@@ -7,6 +7,7 @@ Does not know: ASGI, any concrete upstream, store or sink, what is recorded, or 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any, NamedTuple
@@ -178,7 +179,9 @@ class Exchange:
         story.model = model = flow.catalog.find(request.model)
         counter = flow.counters[model.name]
         asks, learned = model.name in flow.count_endpoints, flow.calibration.learned(model)
-        setting = Setting(principal, policy, model, counter, flow.nonce_key, flow.hash_key, flow.known, asks, learned)
+        setting = Setting(
+            principal, policy, model, counter, flow.nonce_key, flow.hash_key, flow.known, asks, learned, now=time.time()
+        )
         outcome = await drive(decide(request, setting), self._answer)
         story.decision = outcome.decision
         if isinstance(outcome, Packed) and outcome.decision.counted is None:

@@ -315,6 +315,8 @@ class ToolResult(Struct, frozen=True):
     tool: str | None
     bytes_before: int
     bytes_after: int
+    form: str = "whole"  # or how it was shortened: "excerpt", "highlights", "parent", "summary"
+    disputes: tuple[str, ...] = ()  # ids of passages that are versions of the same text and say something else
     rows_before: int | None
     rows_after: int | None
     capped: bool
@@ -341,6 +343,7 @@ class Classified(Struct, frozen=True):
 
 class Reranking(Struct, frozen=True):
     """What became of the question to a reranker."""
+    merged: tuple[str, ...] = ()  # further ids, where several documents stand under the label
 
     by: str
     state: str  # "ran", "nothing_relevant" (it ran, and no candidate reached the policy's least score) or "failed"
@@ -397,6 +400,8 @@ class Packed(Struct, frozen=True):
 
 
 class Refused(Struct, frozen=True):
+    now: float | None = None  # the time that documents were held against, seconds since 1970
+    tools_removed: tuple[str, ...] = ()  # names, as the client gave them
     """A request that cannot: the error, and what had been decided until then."""
 
     code: str

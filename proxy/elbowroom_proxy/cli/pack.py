@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,6 +128,7 @@ class Offline:
                 nonce_key=self._keys.nonce,
                 hash_key=self._keys.hash,
                 known=self._known,
+                now=time.time(),
             )
             outcome = drive_here(decide(request, setting), self._answer)
             if isinstance(outcome, Packed) and outcome.decision.counted is None:

@@ -95,6 +95,7 @@ def _decided(decision: Decision | None) -> dict[str, Any]:
         "history_dropped": list(decision.history_dropped),
         "examples_dropped": list(decision.examples_dropped),
         "shape": decision.shape,
+        "now": decision.now,
         "learned": msgspec.to_builtins(decision.learned),
         "edits": [edit.value for edit in decision.edits],
         "answers": [list(answer) for answer in decision.answers],

@@ -11,7 +11,7 @@ from elbowroom.decide.order import Order
 from elbowroom.decide.passage import Job, Packing
 from elbowroom.records import Drop, Steps
 
-GATES = ("empty", "over_budget")
+GATES = ("expired", "empty", "over_budget")
 ORDER: Order = "document"
 
 

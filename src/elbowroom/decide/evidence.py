@@ -1,7 +1,7 @@
-"""Which passages go in: the sift, then the packer, under the policy's gates.
+"""Which passages go in: the reranker, the sift, then the packer under the class's rule and the policy's gates.
 
-Knows: how a mode and a policy become gates and a packer, and in which order they act.
-Does not know: what any gate or packer does, the envelope, or the conversation.
+Knows: how a mode and a policy become gates, a packer and a rule, and in which order they act.
+Does not know: what any gate, packer or rule does, the envelope, or the conversation.
 """
 
 from __future__ import annotations
@@ -11,13 +11,22 @@ from collections.abc import Sequence
 from msgspec import Struct, structs
 
 from elbowroom.clean.text import Text
-from elbowroom.decide import baseline, gates, packers
+from elbowroom.count.counter import Tally
+from elbowroom.decide import baseline, gates, packers, rules
 from elbowroom.decide.limits import limits_for
+from elbowroom.decide.merge import merge
 from elbowroom.decide.order import Order
 from elbowroom.decide.passage import Gate, Job, Limits, Packer, Packing, Passage
+from elbowroom.decide.registered import registered
+from elbowroom.decide.reranking import GIVEN, rerank
+from elbowroom.decide.rules import Rule
 from elbowroom.decide.sift import Ids, sift
-from elbowroom.read.policy import Policy, QueryClass
-from elbowroom.records import Drop, Mode, Model, Steps
+from elbowroom.read.policy import Policy, QueryClass, Rerank
+from elbowroom.read.sources import Registry
+from elbowroom.records import Drop, Mode, Model, Reranking, Steps
+
+# What these find depends on scores, so they come behind a reranker. It is shown only what all others let through.
+_BY_SCORE = frozenset({Drop.BELOW_FLOOR, Drop.DUPLICATE})
 
 
 class Recipe(Struct, frozen=True):
@@ -27,6 +36,9 @@ class Recipe(Struct, frozen=True):
     pack: Packer
     limits: Limits
     order: Order
+    rerank: Rerank = Rerank()
+    rule: Rule | None = None
+    registry: Registry = Registry()
 
 
 class Choice(Struct, frozen=True):
@@ -34,14 +46,28 @@ class Choice(Struct, frozen=True):
 
     packing: Packing
     also_in: Ids  # of those that a kept one stands for
+    job: Job  # what the packer was given
     disputes: Ids = {}  # of those that a kept one disagrees with
+    rerank: Reranking | None = None
 
 
-def recipe_for(policy: Policy, query_class: QueryClass, model: Model) -> Recipe:
-    """The policy's gates, packer and numbers, the class's own over them; the baseline where nothing is enforced."""
+def recipe_for(policy: Policy, query_class: QueryClass, model: Model, now: float | None = None) -> Recipe:
+    """The policy's gates, packer and numbers, the class's own over them; the baseline where nothing is enforced.
+
+    `now` in seconds since 1970, UTC; without it nothing is too old.
+    """
     if policy.mode is not Mode.ENFORCE:
-        return Recipe(baseline.GATES, baseline.pack, _unlimited(policy, model), baseline.ORDER)
-    return Recipe(policy.gates, packers.load(policy.packer), limits_for(policy, query_class), policy.order)
+        limits = structs.replace(_unlimited(policy, model), now=now)
+        return Recipe(baseline.GATES, baseline.pack, limits, baseline.ORDER, registry=policy.sources)
+    return Recipe(
+        policy.gates,
+        packers.load(policy.packer),
+        structs.replace(limits_for(policy, query_class), now=now),
+        policy.order,
+        policy.rerank,
+        rules.load(query_class.rule) if query_class.rule else None,
+        policy.sources,
+    )
 
 
 def _unlimited(policy: Policy, model: Model) -> Limits:
@@ -53,6 +79,7 @@ def _unlimited(policy: Policy, model: Model) -> Limits:
         max_passages=every,
         per_source=every,
         max_passage_tokens=window,
+        merge_adjacent=False,
     )
 
 
@@ -65,25 +92,48 @@ def choose(
     budget: int,
     vocabulary: str,
 ) -> Steps[Choice]:
-    """Sifts and packs. `earlier` is the user's previous turn where the question follows up on it: half weight."""
-    loaded = [(module, module.build(recipe.limits)) for module in map(gates.load, recipe.gates)]
+    """Reranks, sifts and packs. `earlier` is the user's turn that the question follows up on: half weight.
 
-    def moment(name: str) -> tuple[tuple[Drop, Gate], ...]:
-        return tuple((module.REASON, gate) for module, gate in loaded if name == module.MOMENT)
-
-    sifted = sift(passages, moment("sift"))
-    packing = yield from recipe.pack(
-        Job(
-            passages=sifted.kept,
-            question=weights(question, earlier),
-            question_text=question.clean,
-            budget=budget,
-            limits=recipe.limits,
-            vocabulary=vocabulary,
-            gates=moment("pack"),
-        )
+    Raises `RerankUnavailable` where the policy wants a reranker's order or none.
+    """
+    passages = registered(passages, recipe.registry)
+    shown: Sequence[Passage] = ()
+    if recipe.rerank.by != GIVEN:
+        shown = sift(passages, [one for one in gates_of(recipe, "sift") if one[0] not in _BY_SCORE]).kept
+    ranked = yield from rerank(passages, shown, recipe.rerank, question.clean, Tally(vocabulary))
+    sifted = sift(ranked.passages, gates_of(recipe, "sift"))
+    kept = sifted.kept
+    if recipe.limits.merge_adjacent:
+        kept = yield from merge(kept, min(recipe.limits.max_passage_tokens, budget), Tally(vocabulary))
+    job = Job(
+        passages=kept,
+        question=weights(question, earlier),
+        question_text=question.clean,
+        budget=budget,
+        limits=recipe.limits,
+        vocabulary=vocabulary,
+        gates=gates_of(recipe, "pack"),
+        reranked=ranked.ran,
     )
-    return Choice(Packing(packing.admitted, sifted.dropped + packing.dropped), sifted.also_in, sifted.disputes)
+    packing = yield from recipe.pack(job) if recipe.rule is None else recipe.rule.pack(job, recipe.pack)
+    # Those that were dropped for another which then did not go in whole may have had their turn.
+    again = {one.passage.document.position: one.passage.document.id for one in packing.admitted}
+    dropped = (
+        one
+        for one in ranked.dropped + sifted.dropped + packing.dropped
+        if one.passage.document.position not in again
+    )
+    also_in = {
+        position: tuple(name for name in names if name not in again.values())
+        for position, names in sifted.also_in.items()
+    }
+    return Choice(structs.replace(packing, dropped=tuple(dropped)), also_in, job, sifted.disputes, ranked.told)
+
+
+def gates_of(recipe: Recipe, moment: str) -> tuple[tuple[Drop, Gate], ...]:
+    """The recipe's gates of that moment, as new: a gate lives as long as one list of admitted passages."""
+    modules = [module for module in map(gates.load, recipe.gates) if moment == module.MOMENT]
+    return tuple((module.REASON, module.build(recipe.limits)) for module in modules)
 
 
 def weights(question: Text, earlier: Text | None) -> dict[str, float]:

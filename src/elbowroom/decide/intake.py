@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import cached_property
 from math import log
 
+from elbowroom.clean.text import normal
 from elbowroom.count.counter import Tally
-from elbowroom.decide.excerpt import excerpt
+from elbowroom.decide.forms import shorter
 from elbowroom.decide.passage import Admitted, Dropped, Job, Packing, Passage, Room
 from elbowroom.decide.title import title_of
 from elbowroom.records import Drop, Steps
@@ -40,6 +41,10 @@ class Intake:
         return passages[:keep]
 
     @cached_property
+    def _parents(self) -> dict[str, Passage]:
+        return {one.document.id: one for one in self.job.passages}
+
+    @cached_property
     def speaking(self) -> dict[str, list[int]]:
         """Each term of the question, and the ranks in `job.passages` of those whose text or title has it."""
         speaking: dict[str, list[int]] = {term: [] for term in self.job.question}
@@ -67,7 +72,13 @@ class Intake:
 
         A passage longer than any may be is cut to whole sentences; with `shorten`, one for which there is no room, too.
         """
-        cap = self.job.limits.max_passage_tokens
+        no = yield from self._take(passage, novelty, shorten=shorten)
+        if passage.contained:
+            self._take_contained(passage)
+        return no
+
+    def _take(self, passage: Passage, novelty: float, *, shorten: bool) -> Steps[Drop | None]:
+        cap = min(self.job.limits.max_passage_tokens, passage.most or passage.tokens)
         no = self._refusal(passage, min(passage.tokens, cap), novelty)
         admitted: Admitted | None = None
         if no is None and passage.tokens <= cap:
@@ -86,10 +97,26 @@ class Intake:
                 f"{over} tokens over the {cap} of a passage, and no sentence fits",
             )
             return self.drop(passage, reason, detail)
-        self.passages.append(passage)
+        self._admit(admitted)
+        return None
+
+    def _take_contained(self, passage: Passage) -> None:
+        """Those were dropped because this one says all of theirs. What is sent of it may not: then they may go in."""
+        sent = self._admitted[-1] if self._admitted and self._admitted[-1].passage is passage else None
+        if sent is not None and sent.form == "whole":
+            return
+        said = normal(sent.body) if sent is not None else ""
+        cap = self.job.limits.max_passage_tokens
+        for one in sorted(passage.contained, key=lambda one: one.rank):
+            missing = any(form not in said for _, _, form in one.text.stretches)
+            if missing and one.tokens <= cap and self._refusal(one, one.tokens, 1.0) is None:
+                self._admit(Admitted(one, one.text.clean, one.tokens))
+                said += normal(one.text.clean)
+
+    def _admit(self, admitted: Admitted) -> None:
+        self.passages.append(admitted.passage)
         self._admitted.append(admitted)
         self.left -= admitted.tokens
-        return None
 
     def drop(self, passage: Passage, reason: Drop, detail: str) -> Drop:
         self._dropped.append(Dropped(passage, reason, detail))
@@ -113,7 +140,6 @@ class Intake:
         room -= passage.tag_tokens
         if room < self.job.limits.min_excerpt_tokens:
             return None
-        made = yield from excerpt(passage.text, passage.body_tokens, self.weights, room, self._tally)
-        if made is None:
-            return None
-        return Admitted(passage, made.body, passage.tag_tokens + made.tokens, made.spans)
+        parent = self._parents.get(passage.document.parent_id or "")
+        parent = None if parent in self.passages else parent  # it is there already
+        return (yield from shorter(passage, room, self.weights, parent, self._tally))

@@ -37,10 +37,13 @@ class Passage(Struct, frozen=True):
     version: str = ""  # like the title
     access_label: str = ""
     freshness_days: float | None = None  # registered: how old a copy from its source may be
+    kind: str | None = None  # registered
+    link: str | None = None  # registered: where a citation of it leads
     contained: tuple[
         Passage, ...
     ] = ()  # dropped because this one says all of it; their turn if it does not go in whole
     parts: tuple[Part, ...] = ()  # in the order of the text, where it was merged from several documents
+    scored_in_part: bool = False  # our reranker saw its first sentences only
     tier: int = 0  # a class's rule: whoever has a lower one is tried first
     most: int | None = None  # a class's rule: so many tokens of it at most, tag lines included, so that others get in
 
@@ -62,7 +65,7 @@ class Admitted(Struct, frozen=True):
     body: str  # what is sent of it
     tokens: int  # tag lines included
     spans: tuple[tuple[int, int], ...] = ()  # of the cleaned text, in code points; empty where it is whole
-    also_in: tuple[str, ...] = ()
+    form: str = "whole"  # or "excerpt", "highlights", "parent" (spans of its parent's text), "summary" (no spans)
 
 
 class Dropped(Struct, frozen=True):

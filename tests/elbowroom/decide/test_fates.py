@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from elbowroom.clean.text import Text
-from elbowroom.decide.fates import fates, source_of
-from elbowroom.decide.passage import Admitted, Dropped, Passage
+from elbowroom.decide.fates import disputes, fates, source_of
+from elbowroom.decide.passage import Admitted, Dropped, Part, Passage
 from elbowroom.records import Document, Drop
 
 
@@ -42,3 +44,61 @@ def test_the_digest_is_keyed_and_of_the_text_as_it_came() -> None:
 def test_a_source_says_where_a_label_leads() -> None:
     source = source_of("S1", ADMITTED)
     assert (source.label, source.id, source.url, source.title) == ("S1", "d2", "https://e.x/1", None)
+
+
+def chunk(position: int, text: str) -> Passage:
+    return passage(position, text, source_id="kb", chunk_index=position, score=0.5)
+
+
+FIRST, SECOND = chunk(0, "One. Two."), chunk(1, "Three. Four.")
+TOGETHER = replace(
+    FIRST,
+    text=Text.of("One. Two.\nThree. Four."),
+    parts=(Part(FIRST.document, FIRST.text, 0, 15), Part(SECOND.document, SECOND.text, 10, 15)),
+)
+
+
+def test_the_documents_of_a_merged_passage_share_its_label_and_cost() -> None:
+    told = fates([("S1", Admitted(TOGETHER, TOGETHER.text.clean, 20))], [], {1: ("x",)}, b"k")
+    assert [(fate.label, fate.tokens, fate.tokens_before, fate.also_in) for fate in told] == [
+        ("S1", 20, 15, ()),
+        ("S1", 0, 15, ("x",)),
+    ]
+    assert [fate.detail for fate in told] == ["merged with d1", "merged with d0"]
+    assert all(fate.stale_score for fate in told)
+    assert source_of("S1", TOGETHER).merged == ("d1",)
+
+
+def test_an_excerpt_of_it_is_told_by_each_document_s_own_places() -> None:
+    both = Admitted(TOGETHER, "", 20, ((5, 16),), "excerpt")
+    assert [fate.spans for fate in fates([("S1", both)], [], {}, b"k")] == [((5, 10),), ((0, 6),)]
+    second = Admitted(TOGETHER, "", 20, ((10, 16),), "excerpt")
+    one, two = fates([("S1", second)], [], {}, b"k")
+    assert (one.decision, one.reason, one.tokens) == ("dropped", Drop.OVER_BUDGET, 15)
+    assert one.detail == "merged into S1, of which nothing is sent that it says"
+    assert (two.decision, two.tokens, two.form) == ("admitted", 20, "excerpt")
+
+
+def test_dropped_together_is_dropped_each() -> None:
+    told = fates([], [Dropped(TOGETHER, Drop.OVER_COUNT, "full")], {}, b"k")
+    assert [(fate.id, fate.reason, fate.tokens) for fate in told] == [
+        ("d0", Drop.OVER_COUNT, 15),
+        ("d1", Drop.OVER_COUNT, 15),
+    ]
+
+
+def test_spans_of_a_parent_say_so() -> None:
+    one = replace(FIRST, document=replace(FIRST.document, parent_id="p"))
+    (told,) = fates([("S1", Admitted(one, "x", 9, ((3, 4),), "parent"))], [], {}, b"k")
+    assert (told.form, told.detail) == ("parent", "spans are of its parent p")
+
+
+def test_a_registered_link_takes_the_place_of_the_document_s_own() -> None:
+    assert source_of("S1", replace(ADMITTED, link="https://w.example/1")).url == "https://w.example/1"
+
+
+def test_two_that_disagree_are_told_once() -> None:
+    labelled = [("S2", Admitted(FIRST, "", 9)), ("S1", Admitted(SECOND, "", 9))]
+    told = fates(labelled, [Dropped(DROPPED, Drop.EMPTY)], {}, b"k", {0: ("d1", "gone", "d0"), 1: ("d0",)})
+    assert [fate.disputes for fate in told if fate.label] == [("d1", "gone", "d0"), ("d0",)]
+    assert disputes(told) == ["S1 and S2 are versions of one text and disagree"]

@@ -114,3 +114,52 @@ def test_a_term_is_worth_more_the_fewer_have_it():
     assert intake.speaking == {"refund": [0, 1, 2], "plan": [0], "nobody": []}
     assert intake.weights.keys() == {"refund", "plan"}
     assert intake.weights["plan"] > intake.weights["refund"] > 0
+
+
+def standing_for(*short: str, **known):
+    """A long passage, and shorter ones that were dropped because it says all of theirs."""
+    contained = tuple(passage(text, position=at, rank=at) for at, text in enumerate(short, start=1))
+    return passage(LONG, contained=contained, **known), contained
+
+
+def test_who_was_dropped_for_one_that_goes_in_whole_stays_out():
+    one, _ = standing_for("The third one ends it all.")
+    intake = Intake(job([one]))
+    assert drive(intake.offer(one)) is None
+    assert [a.passage for a in intake.packing().admitted] == [one]
+
+
+def test_who_was_dropped_for_one_that_finds_no_room_has_its_turn():
+    one, (short, again, _) = standing_for("The third one ends it all.", "The third one ends it all!", LONG[:80])
+    intake = Intake(job([one], budget=short.tokens + again.tokens))
+    assert drive(intake.offer(one)) is Drop.OVER_BUDGET
+    assert [a.passage for a in intake.packing().admitted] == [short]
+    assert intake.left == again.tokens
+    assert [d.passage for d in intake.packing().dropped] == [one]
+
+
+@pytest.mark.parametrize(
+    ("text", "goes_in"), [("The second one asks for a refund.", False), ("The fourth is spare.", True)]
+)
+def test_who_was_dropped_for_one_that_is_shortened_has_its_turn_unless_the_excerpt_says_it(text, goes_in):
+    one, (short,) = standing_for(text)
+    intake = Intake(job([one], question="refund", max_passage_tokens=one.tokens - 10))
+    assert drive(intake.offer(one)) is None
+    assert [a.passage for a in intake.packing().admitted] == ([one, short] if goes_in else [one])
+
+
+def test_the_cap_of_a_passage_holds_for_its_turn():
+    one, _ = standing_for("The third one ends it all.")
+    intake = Intake(job([one], max_passage_tokens=4))
+    assert drive(intake.offer(one)) is Drop.OVER_BUDGET
+    assert intake.packing().admitted == ()
+
+
+def test_a_parent_that_was_let_in_is_not_said_again():
+    parent = passage("The second one asks for a refund. More of it.", id="p", position=1)
+    child = passage(LONG, parent_id="p", anchor="second")
+    for first, form in ((parent, "excerpt"), (child, "parent")):
+        intake = Intake(job([parent, child], question="refund", max_passage_tokens=child.tokens - 10))
+        drive(intake.offer(first))
+        drive(intake.offer(child))
+        assert intake.packing().admitted[-1].form == form
