@@ -97,7 +97,7 @@ class Service:
         if not self.faults:
             # Half a second each, which the first request would pay.
             for name in {counter.vocabulary for counter in self.flow.counters.values()}:
-                await asyncio.to_thread(self.vocabularies.encoding, name)
+                await asyncio.to_thread(self.vocabularies.tokens, name, "x")
         await self.calibration.start()
         for upstream in set(self.upstreams.values()):
             await upstream.start()
