@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from elbowroom.errors import CountUnavailable
@@ -36,6 +38,7 @@ def test_older_and_other_forms_are_refused():
     for wrong in ({"function_call": {"name": "f"}}, {"tool_calls": [{"type": "custom"}]}):
         with pytest.raises(CountUnavailable):
             calls(wrong)
+    body: dict[str, Any]
     for body in ({"functions": [{}]}, {"tools": [{"type": "web_search"}]}):
         with pytest.raises(CountUnavailable):
             list(functions(body))

@@ -96,7 +96,7 @@ async def test_no_more_than_so_many_are_asked_at_once(fake_upstream):
     assert len(fake_upstream.requests) == 1
     for gate in gates:
         gate.open()
-    assert await asyncio.gather(one, two) == [(21,), (21,)]
+    assert [await one, await two] == [(21,), (21,)]
     assert len(fake_upstream.requests) == 2
     await asking.close()
 
