@@ -12,7 +12,21 @@ from elbowroom.decide.endpoint import ROUNDS
 from elbowroom.decision import Setting, decide, recount
 from elbowroom.errors import CountUnavailable
 from elbowroom.read.policy import Answer, Counting, Evidence, History, Policy, QueryClass, ToolResults
-from elbowroom.records import Basis, Count, Drop, Edit, Learned, Mode, Need, NeedCounts, Packed, Plan, Refused, Request
+from elbowroom.records import (
+    Basis,
+    Count,
+    Drop,
+    Edit,
+    Learned,
+    Mode,
+    Need,
+    NeedCounts,
+    NeedEndpointCount,
+    Packed,
+    Plan,
+    Refused,
+    Request,
+)
 from elbowroom_proxy.answering import drive_here, offline
 from tests.walk import MODEL, TOKENS, bill, chat, pack, read, reasons, refuse, run, setting, texts, tokens
 
@@ -363,6 +377,7 @@ class Provider:
     def __call__(self, need: Need) -> tuple[int, ...]:
         if isinstance(need, NeedCounts):
             return TOKENS.count_now(need)
+        assert isinstance(need, NeedEndpointCount)
         assert need.model == "m"
         self.bodies.append(json.loads(need.body))
         if not self.reachable:
