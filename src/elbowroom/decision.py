@@ -16,13 +16,14 @@ from elbowroom.clean.text import Text
 from elbowroom.count.counter import Counter, Tally
 from elbowroom.decide import recap
 from elbowroom.decide.calibration import corrected, shape
-from elbowroom.decide.conversation import Costs, body, cap_tool_results, within
+from elbowroom.decide.conversation import Costs, body, cap_tool_results, results_told, within
 from elbowroom.decide.endpoint import Endpoint
 from elbowroom.decide.evidence import Choice, Recipe, choose, recipe_for
 from elbowroom.decide.fates import disputes, fates, keyed, source_of
 from elbowroom.decide.fit import Fit, Reserve, fit, need_not_count, overflows, with_summary
-from elbowroom.decide.passage import Packing
+from elbowroom.decide.passage import Dropped, Packing, Passage
 from elbowroom.decide.prepare import body_text, prepare, texts_of
+from elbowroom.decide.ready import Ready, ready
 from elbowroom.draft import Draft, Written
 from elbowroom.errors import CountUnavailable, ElbowroomError, InsufficientEvidence
 from elbowroom.fallback import Settled, is_prose, remark_room, settle
@@ -36,6 +37,7 @@ from elbowroom.records import (
     Classified,
     Count,
     Decision,
+    Drop,
     Edit,
     Fate,
     Learned,
@@ -97,7 +99,8 @@ def decide(request: Request, setting: Setting) -> Steps[Packed | Refused]:
 
 def recount(request: Request, setting: Setting) -> Steps[Count]:
     """The count of a request that was forwarded first: the same numbers, after the fact."""
-    tally, told = Tally(setting.counter.vocabulary), body(request, request.messages)
+    sent = ready(request, setting.policy, setting.principal, setting.known).request
+    tally, told = Tally(setting.counter.vocabulary), body(sent, sent.messages)
     plan = setting.counter.plan(told)
     yield from tally.measure(plan.texts)
     return corrected(tally.count(plan), setting.learned.get(shape(told, len(request.body))))
@@ -108,6 +111,7 @@ class _Walk:
 
     def __init__(self, request: Request, setting: Setting) -> None:
         self.request = request
+        self.ready = Ready(request, request)
         self.setting = setting
         self.policy = setting.policy
         self.enforce = setting.policy.mode is Mode.ENFORCE
@@ -133,6 +137,7 @@ class _Walk:
 
     def run(self) -> Steps[Packed]:
         """The walk itself."""
+        self._make_ready()
         request, policy, model = self.request, self.policy, self.setting.model
         parts = split(request)
         question, asked = self._text(parts.question), request.context.query_class
@@ -143,7 +148,7 @@ class _Walk:
         contract = reserve(request, query_class, policy, model)
         if not model.known:
             self.notes.append(f"{model.name} is mapped to no counter: counted by an upper bound")
-        if not request.tagged and need_not_count(request, contract, policy, self.setting.counter, model):
+        if not request.tagged and self._need_not_count(contract):
             return self._packed("", parts, counted=None)
 
         texts = texts_of(request.documents, self.setting.known)
@@ -171,6 +176,7 @@ class _Walk:
         if not request.tagged:
             return self._packed("", parts, counted=self.draft.sum(fitted, 0))
 
+        passages, lost = self._still_there(passages)
         spare = yield from remark_room(recipe, self.language, len(passages), self.tally)
         choice = yield from choose(
             passages,
@@ -181,6 +187,7 @@ class _Walk:
             vocabulary=self.setting.counter.vocabulary,
         )
         self._note_reranking(choice)
+        choice = structs.replace(choice, packing=structs.replace(choice.packing, dropped=lost + choice.packing.dropped))
         settled = yield from self._settled(choice, recipe, query_class, parts, fitted)
         if settled.reply is not None:
             return Packed(b"", self.decision(None), (), usage_asked=False, reply=settled.reply)
@@ -190,18 +197,42 @@ class _Walk:
 
     # --- what the steps do --------------------------------------------------------------------------------------------
 
+    def _make_ready(self) -> None:
+        """What is done to any request, in any mode, before anything is counted."""
+        setting = self.setting
+        self.ready = made = ready(self.request, self.policy, setting.principal, setting.known)
+        self.request = made.request
+        self.shape = shape(body(made.request, made.request.messages), len(made.request.body))
+        learned = setting.learned.get(self.shape)
+        self.draft = Draft(made.request, setting.counter, self.tally, self.endpoint, learned)
+        self.draft.homes = made.homes
+        self.tool_results = results_told(made)
+        self.notes += made.notes
+
+    def _need_not_count(self, contract: ReservePlan) -> bool:
+        if self.enforce and self.ready.results_changed:  # bytes bound tokens, and these are not the bytes that came
+            return False
+        return need_not_count(self.request, contract, self.policy, self.setting.counter, self.setting.model)
+
+    def _still_there(self, passages: Sequence[Passage]) -> tuple[tuple[Passage, ...], tuple[Dropped, ...]]:
+        """Passages that have a message to stand in; those of evicted messages went with them."""
+        gone = self.draft.gone
+        lost = [one for one in passages if one.document.message in gone]
+        kept = tuple(one for one in passages if one.document.message not in gone)
+        return kept, tuple(Dropped(one, Drop.OVER_BUDGET, "the message it came in was left out") for one in lost)
+
     def _measure(self, parts: Split, contract: ReservePlan, bodies: Sequence[str]) -> Steps[tuple[Costs, Reserve]]:
         """Caps tool results and counts every part; one question asks for all recurring texts of the request."""
         request, policy, tally, draft = self.request, self.policy, self.tally, self.draft
         if self.enforce:
             draft.messages, self.tool_results = yield from cap_tool_results(
-                request, policy, tally, only_named=not request.tagged
+                self.ready, policy, tally, only_named=not request.tagged
             )
         costs = yield from draft.costs(parts, [*bodies, *contract.texts, self.note])
         tokens = contract.constant + sum(tally.tokens[text] for text in contract.texts)
         reserved = Reserve(tokens, contract.client_max, contract.n)
         if self.enforce and not request.tagged and overflows(costs, reserved, self.setting.model):
-            draft.messages, self.tool_results = yield from cap_tool_results(request, policy, tally, only_named=False)
+            draft.messages, self.tool_results = yield from cap_tool_results(self.ready, policy, tally, only_named=False)
             costs = yield from draft.costs(parts)
         limit = self.setting.model.context_window
         room = (min(policy.input_limit, limit) if request.tagged and self.enforce else limit) - tokens
@@ -289,22 +320,24 @@ class _Walk:
             self.notes.append("the provider's counting endpoint could not be reached")
         clamped = fitted.clamped_max if fitted is not None else None
         placed = place(
-            request,
+            self.ready.came,
             self.draft.sent(evidence, parts),
             model=self.setting.model,
             ask_usage=request.tagged,
             max_tokens=clamped,
             output_cap=self.policy.answer.output_cap,
+            made=self.ready.edits,
         )
         happened = {
-            Edit.EVIDENCE_ADDED: bool(evidence),
+            Edit.EVIDENCE_ADDED: bool(evidence) or any(self.draft.placed.values()),
             Edit.TOOL_RESULT_CAPPED: any(result.capped for result in self.tool_results),
             Edit.HISTORY_SUMMARISED: self.summary is not None,
             Edit.HISTORY_EVICTED: len(self.draft.gone) > len(self.examples_gone),
             Edit.EXAMPLES_EVICTED: bool(self.examples_gone),
         }
         self.edits = (*placed.edits, *(edit for edit, happens in happened.items() if happens))
-        return Packed(placed.body, self.decision(counted), sources, Edit.USAGE_ASKED in self.edits)
+        asked = Edit.USAGE_ASKED in self.edits
+        return Packed(placed.body, self.decision(counted), sources, asked, tools=self.ready.tools)
 
     def decision(self, counted: Count | None) -> Decision:
         """All that is decided so far."""
@@ -335,6 +368,7 @@ class _Walk:
             shape=self.shape,
             learned=self.setting.learned.get(self.shape),
             now=self.setting.now,
+            tools_removed=self.ready.tools_removed,
         )
 
     def _text(self, index: int | None) -> str:

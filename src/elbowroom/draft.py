@@ -6,7 +6,7 @@ Does not know: which passages deserve to go in, when anything is evicted, or wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
@@ -19,7 +19,7 @@ from elbowroom.decide.order import Order, arrange
 from elbowroom.decide.passage import Admitted, Dropped, Packing
 from elbowroom.errors import CountUnavailable
 from elbowroom.records import Basis, Count, Drop, Learned, Message, Request, Split, Steps
-from elbowroom.write.envelope import render, starts_apart
+from elbowroom.write.envelope import NOTHING, envelopes, starts_apart
 from elbowroom.write.place import with_evidence
 
 
@@ -46,6 +46,8 @@ class Draft:
         self.endpoint = endpoint
         self.learned = learned  # what the bills of its shape have taught
         self.messages = request.messages
+        self.homes: Mapping[int, int] = {}  # message that documents came in -> its parts behind their place
+        self.placed: Mapping[int, str] = {}  # evidence in such messages
         self.gone: frozenset[int] = frozenset()  # indexes of evicted messages
         self.ruled: Count | None = None  # the prompt without evidence as the rules count it; None: no rule does
         self.off = 0  # tokens by which the endpoint's count of it is above that
@@ -68,12 +70,20 @@ class Draft:
         return structs.replace(costs, total=self.ruled)
 
     def sent(self, evidence: str, parts: Split) -> tuple[Message, ...]:
-        """The messages that leave: without the evicted ones, the evidence before the user's last text."""
-        return tuple(
-            with_evidence(message, evidence) if evidence and index == parts.question else message
-            for index, message in enumerate(self.messages)
-            if index not in self.gone
-        )
+        """The messages that leave: without the evicted ones, the evidence before the user's last text, and what came in
+        a message in that message.
+        """
+        sent = []
+        for index, came in enumerate(self.messages):
+            if index in self.gone:
+                continue
+            message = came
+            if self.placed.get(index):
+                message = with_evidence(message, self.placed[index], self.homes[index])
+            if evidence and index == parts.question:
+                message = with_evidence(message, evidence)
+            sent.append(message)
+        return tuple(sent)
 
     def sum(self, fitted: Fit, tokens: int) -> Count:
         """The prompt with so much evidence; what rules add to an endpoint's count is as sure as they are."""
@@ -99,12 +109,18 @@ class Draft:
         """
         admitted, dropped, window = list(packing.admitted), list(packing.dropped), fitted.window
         budget, room = window.evidence_budget, window.input_limit - window.answer_reserve
+        remark = remark if parts.question is not None else ""
+        empty = NOTHING if self.homes else ""
         while True:
-            labelled = tuple((f"S{at}", one) for at, one in enumerate(arrange(admitted, order), start=1))
-            envelope = render(labelled, nonce_key, form)
-            text = envelope.text + remark
-            pieces = (*envelope.pieces, remark) if remark else envelope.pieces
-            tokens = yield from self._evidence_tokens(text, pieces, parts, fitted)
+            groups = self._groups(admitted, order, parts)
+            labelled = tuple(one for group in groups.values() for one in group)
+            made = dict(zip(groups, envelopes(tuple(groups.values()), nonce_key, form), strict=True))
+            front = made.pop(None)
+            self.placed = {home: envelope.text or empty for home, envelope in made.items() if home is not None}
+            text = front.text + remark
+            pieces = (*front.pieces, remark) if remark else front.pieces
+            others = [piece for envelope in made.values() for piece in envelope.pieces or (empty,)]
+            tokens = yield from self._evidence_tokens(text, pieces, others, parts, fitted)
             counted = self.sum(fitted, tokens)
             over = tokens - budget
             if over <= 0 and self.endpoint.there:
@@ -114,27 +130,50 @@ class Draft:
                     self.added += sure.tokens - counted.tokens
                     over = sure.tokens + window.safety_margin - fitted.count.margin - room
                     budget, counted = min(budget, tokens - over), sure
-            if over <= 0 or not (admitted or remark):
+            if over <= 0 or not (admitted or remark or empty):
                 return Written(text, tokens, counted, labelled, tuple(dropped), bool(remark))
             if remark:
                 remark = ""
+            elif empty:
+                empty = ""
             else:
                 last = admitted.pop()
                 dropped.append(Dropped(last.passage, Drop.OVER_BUDGET, f"{over} tokens over in the final count"))
 
-    def _evidence_tokens(self, text: str, pieces: tuple[str, ...], parts: Split, fitted: Fit) -> Steps[int]:
-        """What the evidence adds to the prompt: a sum where counts add up, else the difference of two whole counts."""
+    def _groups(
+        self, admitted: Sequence[Admitted], order: Order, parts: Split
+    ) -> dict[int | None, list[tuple[str, Admitted]]]:
+        """By message, in the order of the talk, what goes into it and under which label; None: before the question."""
+        asked = len(self.messages) if parts.question is None else parts.question
+        homes = [home for home in self.homes if home not in self.gone]
+        groups: dict[int | None, list[tuple[str, Admitted]]] = {}
+        number = 0
+        for home in sorted([None, *homes], key=lambda home: (asked, 0) if home is None else (home, 1)):
+            inside = arrange([one for one in admitted if one.passage.document.message == home], order)
+            groups[home] = [(f"S{at}", one) for at, one in enumerate(inside, start=number + 1)]
+            number += len(inside)
+        return groups
+
+    def _evidence_tokens(
+        self, text: str, pieces: tuple[str, ...], others: Sequence[str], parts: Split, fitted: Fit
+    ) -> Steps[int]:
+        """What the evidence adds to the prompt: a sum where counts add up, else the difference of two whole counts.
+
+        `text` is what stands before the question, cut into `pieces`; `others` are the pieces in other messages.
+        """
         counter, tally = self.counter, self.tally
-        if not text:
+        if not text and not others:
             return 0
         if not counter.additive and self.ruled is not None:
             plan = counter.plan(body(self.request, self.sent(text, parts)))
             yield from tally.measure(plan.texts, recurring=False)
             return tally.count(plan).tokens - (fitted.count.tokens - self.off)
+        yield from tally.measure(others, recurring=False)
+        elsewhere = sum(tally.tokens[piece] for piece in others)
         asked = self.messages[parts.question].value["content"] if parts.question is not None else None
-        if isinstance(asked, str) and not starts_apart(asked):
+        if pieces and isinstance(asked, str) and not starts_apart(asked) and parts.question not in self.homes:
             joined = pieces[-1] + asked
             yield from tally.measure((*pieces[:-1], joined, asked), recurring=False)
-            return sum(tally.tokens[piece] for piece in (*pieces[:-1], joined)) - tally.tokens[asked]
+            return sum(tally.tokens[piece] for piece in (*pieces[:-1], joined)) - tally.tokens[asked] + elsewhere
         yield from tally.measure(pieces, recurring=False)
-        return sum(tally.tokens[piece] for piece in pieces)
+        return sum(tally.tokens[piece] for piece in pieces) + elsewhere

@@ -57,6 +57,9 @@ class Edit(StrEnum):
     USAGE_ASKED = "usage_asked"
     EVIDENCE_ADDED = "evidence_added"
     TOOL_RESULT_CAPPED = "tool_result_capped"
+    TOOL_RESULT_CLEANED = "tool_result_cleaned"
+    TOOL_RESULT_PACKED = "tool_result_packed"
+    TOOL_RESULT_WITHHELD = "tool_result_withheld"
     TOOLS_REMOVED = "tools_removed"
     ANNOTATIONS_STRIPPED = "annotations_stripped"
     REDACTED = "redacted"
@@ -95,6 +98,7 @@ class Document(Struct, frozen=True):
     parent_id: str | None = None
     anchor: str | None = None
     access: Mapping[str, Any] | None = None
+    message: int | None = None  # index of the message that it came in, and goes back to; None: it was tagged
 
     @property
     def source(self) -> str:
@@ -165,6 +169,7 @@ class Principal(Struct, frozen=True):
     clearance: str | None = None
     classes: tuple[str, ...] | None = None  # None: every class
     models: tuple[str, ...] | None = None
+    tools: tuple[str, ...] | None = None  # that its requests may offer; None: any
 
 
 class ChatTemplate(Struct, frozen=True):
@@ -262,6 +267,7 @@ class NeedSummary(Struct, frozen=True, tag="summary"):
 
 Need = NeedCounts | NeedEndpointCount | NeedRerank | NeedSummary
 Answer = tuple[Any, ...]  # numbers or texts, as each Need says; empty: it could not be had
+Spans = tuple[tuple[int, int], ...]  # code points, from and to
 T = TypeVar("T")
 Steps = Generator[Need, Answer, T]  # a piece of the walk: asks Needs, takes their Answers, ends in a T
 
@@ -304,8 +310,13 @@ class Fate(Struct, frozen=True):
     score: float | None = None
     stripped: int = 0  # invisible or control characters removed
     neutralised: int = 0  # control strings broken
+    stripped_spans: Spans = ()  # where, in the text as it came; the first of them, where they are many
+    neutralised_spans: Spans = ()  # where, in the cleaned text
+    message: int | None = None  # like the document's
     digest: str = ""  # keyed hash of the text as it came
     stale_score: bool = False  # what was scored is not, word for word, what is sent
+    form: str = "whole"  # or how it was shortened: "excerpt", "highlights", "parent", "summary"
+    disputes: tuple[str, ...] = ()  # ids of passages that are versions of the same text and say something else
 
 
 class ToolResult(Struct, frozen=True):
@@ -315,11 +326,13 @@ class ToolResult(Struct, frozen=True):
     tool: str | None
     bytes_before: int
     bytes_after: int
-    form: str = "whole"  # or how it was shortened: "excerpt", "highlights", "parent", "summary"
-    disputes: tuple[str, ...] = ()  # ids of passages that are versions of the same text and say something else
     rows_before: int | None
     rows_after: int | None
     capped: bool
+    cleaned: int = 0  # hidden characters removed and control strings broken
+    cleaned_spans: Spans = ()  # of the characters that were removed, in the text as it came
+    redacted: int = 0  # values dropped, by the policy's paths
+    withheld: str | None = None  # why nothing of it was sent
 
 
 class Source(Struct, frozen=True):
@@ -330,6 +343,7 @@ class Source(Struct, frozen=True):
     title: str | None
     url: str | None
     source_id: str | None
+    merged: tuple[str, ...] = ()  # further ids, where several documents stand under the label
 
 
 class Classified(Struct, frozen=True):
@@ -343,7 +357,6 @@ class Classified(Struct, frozen=True):
 
 class Reranking(Struct, frozen=True):
     """What became of the question to a reranker."""
-    merged: tuple[str, ...] = ()  # further ids, where several documents stand under the label
 
     by: str
     state: str  # "ran", "nothing_relevant" (it ran, and no candidate reached the policy's least score) or "failed"
@@ -387,6 +400,8 @@ class Decision(Struct, frozen=True):
     evidence_sufficient: bool | None = None  # None: nothing was tagged
     lacks: str = ""  # why it is not sufficient, in words
     fallback: str | None = None  # what was done about it, as the class's `on_insufficient` says
+    now: float | None = None  # the time that documents were held against, seconds since 1970
+    tools_removed: tuple[str, ...] = ()  # names, as the client gave them
 
 
 class Packed(Struct, frozen=True):
@@ -397,11 +412,10 @@ class Packed(Struct, frozen=True):
     sources: tuple[Source, ...]
     usage_asked: bool  # we asked for usage on the stream; the client did not
     reply: str | None = None  # the whole answer, where no model is to be asked; `body` is empty then
+    tools: frozenset[str] | None = None  # the only names that the answer may call; None: nobody looks
 
 
 class Refused(Struct, frozen=True):
-    now: float | None = None  # the time that documents were held against, seconds since 1970
-    tools_removed: tuple[str, ...] = ()  # names, as the client gave them
     """A request that cannot: the error, and what had been decided until then."""
 
     code: str

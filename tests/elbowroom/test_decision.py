@@ -11,7 +11,7 @@ from elbowroom.count.counter import Counter
 from elbowroom.decide.endpoint import ROUNDS
 from elbowroom.decision import Setting, decide, recount
 from elbowroom.errors import CountUnavailable
-from elbowroom.read.policy import Answer, Counting, Evidence, History, Policy, QueryClass, ToolResults
+from elbowroom.read.policy import Answer, Counting, Evidence, History, Policy, QueryClass, Tool
 from elbowroom.records import (
     Basis,
     Count,
@@ -265,7 +265,7 @@ def test_tool_results_are_capped_in_tagged_requests() -> None:
 def test_without_tags_they_are_capped_only_where_named_or_where_the_window_would_overflow() -> None:
     small, large = [{"i": i} for i in range(900)], [{"i": i, "name": f"item {i}"} for i in range(3_000)]
     assert pack(tool_talk(small)).decision.tool_results == ()
-    named = pack(tool_talk(small), Policy(tools={"find": ToolResults(max_rows=5)}))
+    named = pack(tool_talk(small), Policy(tools={"find": Tool(max_rows=5)}))
     assert named.decision.tool_results[0].rows_after == 5
     overflowing = pack(tool_talk(large))
     assert overflowing.decision.tool_results[0].capped

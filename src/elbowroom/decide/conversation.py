@@ -6,19 +6,24 @@ Does not know: what is left out when it is too long (`fit`), or evidence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct, structs
 
 from elbowroom.count.counter import Counter, Tally
-from elbowroom.decide.toolresult import cap
-from elbowroom.read.message import with_text
-from elbowroom.read.policy import Policy
-from elbowroom.read.split import tool_names
+from elbowroom.decide.ready import Ready
+from elbowroom.decide.results import ROLES
+from elbowroom.decide.shapes import NOTICE
+from elbowroom.decide.toolgate import name_of
+from elbowroom.decide.toolresult import Capped, cap
+from elbowroom.read.message import encode, with_text
+from elbowroom.read.policy import Caps, Policy, Tool
 from elbowroom.records import Basis, Count, Message, Request, Split, Steps, ToolResult
 
-_TOOL_ROLES = ("tool", "function")
+MOST_SPANS = 50  # of one text in a trace
+_WORTHWHILE = 32  # tokens; with less than that to show nothing of a result is
 _TOOL_PARAMS = ("tools", "tool_choice", "functions", "function_call")
 
 
@@ -41,41 +46,86 @@ class Costs(Struct, frozen=True):
 
 
 def cap_tool_results(
-    request: Request, policy: Policy, tally: Tally, *, only_named: bool
+    ready: Ready, policy: Policy, tally: Tally, *, only_named: bool
 ) -> Steps[tuple[tuple[Message, ...], tuple[ToolResult, ...]]]:
     """The messages with each tool result within its caps, newest first, and what became of each result.
 
-    With `only_named`, only results of tools that the policy names are touched.
+    With `only_named`, only results of tools that the policy names are cut. Where the results together are too long the
+    older ones become a line that says so. What was left out already stays as it is, and so do results that are
+    documents.
     """
-    messages = list(request.messages)
-    results: list[ToolResult] = []
-    names = tool_names(request)
+    messages = list(ready.request.messages)
+    cut: dict[int, Capped] = {}
     left = policy.tool_results.max_total_tokens
     for index in range(len(messages) - 1, -1, -1):
-        message = messages[index]
-        if message.role not in _TOOL_ROLES:
+        name, checked = ready.names.get(index), ready.results.get(index)
+        if messages[index].role not in ROLES or index in ready.homes or (only_named and name not in policy.tools):
             continue
-        name = names.get(index)
-        caps = policy.tools.get(name or "", policy.tool_results)
-        if only_named and name not in policy.tools:
+        if checked is not None and checked.withheld is not None:
             continue
-        text = message.text
-        capped = yield from cap(text, max_tokens=min(caps.max_tokens, left), max_rows=caps.max_rows, tally=tally)
+        tool = policy.tools.get(name or "")
+        caps: Caps = tool or policy.tool_results
+        text = messages[index].text
+        if left < _WORTHWHILE and len(text) > len(stub(text)):
+            capped = Capped(stub(text), 0, None, None, capped=True)
+        else:
+            more = f", {_next_page(ready.request, name, tool)}" if _next_page(ready.request, name, tool) else ""
+            capped = yield from cap(
+                text,
+                max_tokens=min(caps.max_tokens, left),
+                max_rows=caps.max_rows,
+                max_bytes=caps.max_bytes,
+                tally=tally,
+                more=more,
+            )
         left = max(0, left - capped.tokens)
+        cut[index] = capped
         if capped.capped:
-            messages[index] = with_text(message, capped.text)
-        results.append(
+            messages[index] = with_text(messages[index], capped.text)
+    return tuple(messages), results_told(ready, cut)
+
+
+def results_told(ready: Ready, cut: Mapping[int, Capped] = MappingProxyType({})) -> tuple[ToolResult, ...]:
+    """What became of each result that was looked at; `cut` are those that caps were held against."""
+    told = []
+    for index in sorted({*ready.results, *cut}):
+        checked, capped = ready.results.get(index), cut.get(index)
+        text = ready.request.messages[index].text
+        told.append(
             ToolResult(
                 message=index,
-                tool=name,
-                bytes_before=len(text.encode("utf-8", "surrogatepass")),
-                bytes_after=len(capped.text.encode("utf-8", "surrogatepass")),
-                rows_before=capped.rows_before,
-                rows_after=capped.rows_after,
-                capped=capped.capped,
+                tool=ready.names.get(index),
+                bytes_before=_bytes(text) if checked is None else checked.size,
+                bytes_after=_bytes(text if capped is None else capped.text),
+                rows_before=None if capped is None else capped.rows_before,
+                rows_after=None if capped is None else capped.rows_after,
+                capped=capped is not None and capped.capped,
+                cleaned=0 if checked is None else checked.cleaned,
+                cleaned_spans=() if checked is None else checked.spans[:MOST_SPANS],
+                redacted=0 if checked is None else checked.redacted,
+                withheld=None if checked is None else checked.withheld,
             )
         )
-    return tuple(messages), tuple(reversed(results))
+    return tuple(told)
+
+
+def stub(text: str) -> str:
+    """What stands for an older result."""
+    return encode({NOTICE: f"an older result of {_bytes(text)} bytes, left out"}).decode()
+
+
+def _next_page(request: Request, name: str | None, tool: Tool | None) -> str:
+    """How a tool can be asked for more; "" where this request has no such tool or the tool no such parameter."""
+    for one in request.params.get("tools") or ():
+        parameters = (one.get("function") or {}).get("parameters") or {}
+        known = parameters.get("properties") if name == name_of(one) else None
+        if tool is not None and tool.pagination is not None and isinstance(known, dict) and tool.pagination in known:
+            return f"the rest by another call with {tool.pagination}"
+    return ""
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def body(request: Request, messages: Iterable[Message]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def _runs(passages: Sequence[Passage]) -> Iterator[list[Passage]]:
     for passage in passages:
         document = passage.document
         if document.source_id is not None and document.chunk_index is not None:
-            of = (document.source_id, document.version, document.lang, passage.title)
+            of = (document.source_id, document.version, document.lang, passage.title, str(document.message))
             texts.setdefault(of, {}).setdefault(document.chunk_index, []).append(passage)
     for chunks in texts.values():
         run: list[Passage] = []

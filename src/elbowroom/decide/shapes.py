@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.message import encode
@@ -41,6 +41,7 @@ class Shape(Struct, frozen=True):
     rows: int | None = None  # rows of the whole text
     counts: bool = False  # the units are those rows; else what stays of them is one
     both_ends: bool = False
+    more: str = ""  # what ends the notice
 
     @property
     def most(self) -> int:
@@ -58,8 +59,8 @@ class Shape(Struct, frozen=True):
         """What is said with that many units kept."""
         shown = _size(self.order()[:kept])
         if self.both_ends:
-            return self.write(f"{shown} of {self.size} bytes shown, the middle is left out")
-        return self.write(f"{kept} of {self.total} {self.word} shown, {shown} of {self.size} bytes")
+            return self.write(f"{shown} of {self.size} bytes shown, the middle is left out{self.more}")
+        return self.write(f"{kept} of {self.total} {self.word} shown, {shown} of {self.size} bytes{self.more}")
 
     def text(self, kept: int) -> str:
         """The text with that many units kept."""
@@ -85,12 +86,16 @@ class _Place(Struct, frozen=True):
         )
 
 
-def shapes(text: str, *, most: int, window: int) -> Iterator[Shape]:
+def shapes(text: str, *, most: int, window: int, more: str = "") -> Iterator[Shape]:
     """The ways to shorten a text, the first to be tried first; the first one says how many rows it has.
 
-    At most `most` rows are ever kept, and of plain text `window` characters from each end.
+    At most `most` rows are ever kept, and of plain text `window` characters from each end. `more` ends each notice.
     """
-    place = _Place(most, window)
+    for shape in _shapes(text, _Place(most, window)):
+        yield structs.replace(shape, more=more) if more else shape
+
+
+def _shapes(text: str, place: _Place) -> Iterator[Shape]:
     raw = text.strip().encode("utf-8", "surrogatepass")
     value = _open(raw)
     if value is not None:

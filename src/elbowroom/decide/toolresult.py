@@ -26,15 +26,21 @@ class Capped(Struct, frozen=True):
     capped: bool
 
 
-def cap(text: str, *, max_tokens: int, max_rows: int, tally: Tally) -> Steps[Capped]:
-    """The text, or as much of it as `max_tokens` and `max_rows` allow, with a notice of how much that is.
+def cap(
+    text: str, *, max_tokens: int, max_rows: int, tally: Tally, max_bytes: int | None = None, more: str = ""
+) -> Steps[Capped]:
+    """The text, or as much of it as `max_tokens`, `max_rows` and `max_bytes` allow, with a notice of how much that is.
+
+    `more` ends the notice: how to get what is left out, if there is a way.
 
     JSON stays JSON and tables keep their header; rows are moved as they came. Asks at most one question about the whole
     and four about each way of cutting. Where not even one row or sentence fits, the notice stands alone, even if it is
     longer than `max_tokens`.
     """
     longest = _BYTES_PER_TOKEN * max_tokens
-    ways = shapes(text, most=max_rows, window=longest)
+    if max_bytes is not None:
+        longest = min(longest, max_bytes)
+    ways = shapes(text, most=max_rows, window=longest, more=more)
     first = next(ways)
     if (first.rows or 0) <= max_rows and len(text.encode("utf-8", "surrogatepass")) <= longest:
         yield from tally.measure([text])
@@ -42,7 +48,7 @@ def cap(text: str, *, max_tokens: int, max_rows: int, tally: Tally) -> Steps[Cap
             return Capped(text, tally.tokens[text], first.rows, first.rows, capped=False)
     tried = []
     for way in (first, *ways):
-        kept = yield from _fit(way, max_tokens, tally)
+        kept = yield from _fit(way, max_tokens, longest, tally)
         if kept:
             return _capped(way, kept, tally)
         tried.append(way)
@@ -57,15 +63,19 @@ def _capped(way: Shape, kept: int, tally: Tally) -> Capped:
     return Capped(text, tally.tokens[text], way.rows, rows_after, capped=True)
 
 
-def _fit(way: Shape, max_tokens: int, tally: Tally) -> Steps[int]:
-    """How many units may stay, by the sum of their tokens; for where counts do not add up, the whole is checked."""
-    if len(way.head) + len(way.tail) > 2 * max_tokens:  # half of the room, or more, for what is not cut
+def _fit(way: Shape, max_tokens: int, longest: int, tally: Tally) -> Steps[int]:
+    """How many units may stay, by the sum of their tokens; for where counts do not add up, the whole is checked.
+
+    Head, units, notice and tail have `longest` bytes at most.
+    """
+    around = way.head + way.tail
+    if len(around) > 2 * max_tokens:  # half of the room, or more, for what is not cut
         return 0
     candidates = []
-    size = 0
+    size = len(f"{around}{way.notice(way.most)}".encode("utf-8", "surrogatepass"))
     for unit in way.order():
         size += len(unit.encode("utf-8", "surrogatepass"))
-        if size > _BYTES_PER_TOKEN * max_tokens:
+        if size > longest:
             break
         candidates.append(unit)
     if not candidates:

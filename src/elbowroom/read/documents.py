@@ -11,15 +11,19 @@ because a label that is overlooked could let a passage in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import isfinite
 from typing import Any
 
 from elbowroom.errors import InvalidDocument
+from elbowroom.read.message import encode
 from elbowroom.read.rawjson import whole
 from elbowroom.records import Document
 
 MAX_ID = 256  # characters
+
+_VECTORS = frozenset({"embedding", "embeddings", "sparse_embedding", "vector", "vectors"})
+_LONG = 32  # so many numbers in a row are a vector
 
 _Paths = tuple[tuple[str, str, str], ...]  # as written, its first member, the member inside that or ""
 
@@ -54,6 +58,80 @@ def read_documents(value: Any, max_documents: int) -> tuple[Document, ...]:
     )
     _refuse_two_texts(documents)
     return documents
+
+
+def read_part(item: dict[str, Any], position: int, where: str) -> Document:
+    """The document of a message's part; `where` is that part's path, for errors. Without an id it is `d<position>`.
+
+    Raises `InvalidDocument`.
+    """
+    try:
+        return _document(item, position, _id(item, position) or f"d{position}")
+    except InvalidDocument as error:
+        said, param = (text.replace(f"documents[{position}]", where) for text in (error.message, error.param or ""))
+        raise InvalidDocument(said, param=param) from None
+
+
+def read_returned(values: Sequence[Any], first: int) -> tuple[Document, ...]:
+    """The documents that a tool returned, positions from `first`. Whatever is in them, nothing here is an error.
+
+    What has no text by any name is a document that says its JSON; a member of the wrong type is left out. Ids are the
+    tool's own, or `d<position>`.
+    """
+    return tuple(_returned(value, position) for position, value in enumerate(values, start=first))
+
+
+def _returned(value: Any, position: int) -> Document:
+    item = value if isinstance(value, dict) else {"text": value if isinstance(value, str) else _as_json(value)}
+    own = f"d{position}"
+    try:
+        return _document(item, position, _id(item, position) or own)
+    except InvalidDocument:
+        pass
+    kept = {name: item[name] for name in _KNOWN if name in item and _KNOWN[name][0](item[name]) is not None}
+    text = next((text for _, value in _present(item, _TEXT) if (text := _readable(value)) is not None), None)
+    labelled = any("access" in where for where in (item, _lenient_metadata(item)) if where)
+    name = _as_string(item.get("id"))
+    return _document(
+        {
+            **kept,
+            "text": _as_json(item) if text is None else text,
+            # A label that cannot be read still stands for a restriction.
+            **({"access": kept.get("access", {})} if labelled else {}),
+        },
+        position,
+        name if name is not None and 0 < len(name) <= MAX_ID else own,
+    )
+
+
+def _readable(value: Any) -> str | None:
+    try:
+        return None if value is None or isinstance(value, dict) else _as_text(value, 0, "")
+    except InvalidDocument:
+        return None
+
+
+def _lenient_metadata(item: dict[str, Any]) -> dict[str, Any]:
+    return next((value for _, value in _present(item, _METADATA) if isinstance(value, dict)), {})
+
+
+def _as_json(value: Any) -> str:
+    """The value's JSON without vectors, which say nothing to a reader."""
+    return encode(_without_vectors(value)).decode()
+
+
+def _without_vectors(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_vectors(one) for name, one in value.items() if not _is_vector(name, one)}
+    if isinstance(value, list):
+        return [_without_vectors(one) for one in value]
+    return value
+
+
+def _is_vector(name: str, value: Any) -> bool:
+    if name in _VECTORS:
+        return True
+    return isinstance(value, list) and len(value) >= _LONG and all(isinstance(one, int | float) for one in value)
 
 
 def _own_id(position: int, taken: set[str]) -> str:

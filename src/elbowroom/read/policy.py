@@ -81,7 +81,7 @@ class Tool(Caps, frozen=True):
 
     returns: Literal["text", "documents"] = "text"  # `documents`: its results are packed like documents
     response_schema: dict[str, Any] | None = None  # JSON schema; a result that breaks it is left out
-    redact: tuple[str, ...] = ()  # paths whose values are dropped: `customer.mail`, `rows.*.note`; lists are passed through
+    redact: tuple[str, ...] = ()  # paths whose values are dropped: `customer.mail`, `*.note`; lists are passed through
     pagination: str | None = None  # the parameter that asks for the next page
 
 

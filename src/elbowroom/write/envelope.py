@@ -32,6 +32,8 @@ class Form(Protocol):
     def close_line(self, label: str, nonce: str) -> str: ...
 
 
+NOTHING = "None of these documents is shown.\n"  # in a message that documents came in, and none goes back to
+
 FORMS: dict[str, Form] = {"xml": xml, "markdown": markdown, "numbered": numbered}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from elbowroom.read.message import encode, join_members
-from elbowroom.read.rawjson import members
+from elbowroom.read.rawjson import elements, members
 from elbowroom.records import Edit, Message, Model, Request
 
 # Who refuses `max_tokens`, by family or name. Everybody else's compatible server knows it; some ignore the newer member
@@ -36,15 +36,18 @@ def place(
     ask_usage: bool,
     max_tokens: int | None,
     output_cap: int | None,
+    made: Sequence[Edit] = (),
 ) -> Placed:
     """The body for the upstream; without any difference it is `request.body` itself.
 
     `messages` are the client's after the caller's own edits, which the caller names. `max_tokens` lowers the client's
-    maximum for one choice and `output_cap` is sent where the client named none; None leaves things as they are.
+    maximum for one choice and `output_cap` is sent where the client named none; None leaves things as they are. `made`:
+    edits that `request.fields` already show and `request.body` does not.
     Annotations that a client echoes go from every body that is rewritten anyway.
     """
     fields = dict(request.fields)
     edits = [
+        *made,
         *_remove_tags(fields, request),
         *_map_model(fields, request, model),
         *(_ask_usage(fields, request) if ask_usage else ()),
@@ -65,13 +68,14 @@ def place(
         edits.append(Edit.ANNOTATIONS_STRIPPED)
     if raws != came:
         fields["messages"] = b"[" + b",".join(raws) + b"]"
-    return Placed(join_members(fields), tuple(edits))
+    return Placed(join_members(fields), tuple(dict.fromkeys(edits)))
 
 
-def with_evidence(message: Message, evidence: str) -> Message:
+def with_evidence(message: Message, evidence: str, behind: int | None = None) -> Message:
     """The message with the evidence before its text, whose bytes stay the client's own.
 
-    A string content begins with the evidence; a list of parts gets it as a new first text part.
+    A string content begins with the evidence; a list of parts gets it as a new text part, the first one, or the one
+    that has `behind` parts behind it.
     """
     values = members(message.raw)
     raw, content = values["content"], message.value["content"]
@@ -80,8 +84,12 @@ def with_evidence(message: Message, evidence: str) -> Message:
         content = evidence + content
     else:
         part = {"type": "text", "text": evidence}
-        values["content"] = b"[" + encode(part) + (b"," if content else b"") + raw[1:]
-        content = [part, *content]
+        at = 0 if behind is None else len(content) - behind
+        parts = elements(raw)
+        rest = raw[1:] if not at else b",".join(parts[at:]) + b"]"
+        before = b"".join(one + b"," for one in parts[:at])
+        values["content"] = b"[" + before + encode(part) + (b"," if content[at:] else b"") + rest
+        content = [*content[:at], part, *content[at:]]
     return Message(join_members(values), {**message.value, "content": content})
 
 

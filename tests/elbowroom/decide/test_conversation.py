@@ -4,11 +4,24 @@ import json
 from typing import Any
 
 from elbowroom import count
+from elbowroom.clean.known import Known
 from elbowroom.count.counter import Tally
-from elbowroom.decide.conversation import Costs, body, cap_tool_results, measure, undivided, within
-from elbowroom.read.policy import Policy, ToolResults
+from elbowroom.decide.conversation import (
+    MOST_SPANS,
+    Costs,
+    body,
+    cap_tool_results,
+    measure,
+    results_told,
+    stub,
+    undivided,
+    within,
+)
+from elbowroom.decide.ready import Ready, ready
+from elbowroom.decide.shapes import NOTICE
+from elbowroom.read.policy import Policy, Tool, ToolResults
 from elbowroom.read.split import split
-from elbowroom.records import Basis, Count, Request
+from elbowroom.records import Basis, Count, Principal, Request
 from tests.walk import MODEL, chat, read, run, tokens
 
 TOOLS = [{"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}]
@@ -42,7 +55,11 @@ def rows(n: int) -> str:
 
 
 def cap(request: Request, policy: Policy, *, only_named: bool = False) -> Any:
-    return run(cap_tool_results(request, policy, Tally("o200k_base"), only_named=only_named))
+    return run(cap_tool_results(made(request, policy), policy, Tally("o200k_base"), only_named=only_named))
+
+
+def made(request: Request, policy: Policy) -> Ready:
+    return ready(request, policy, Principal(), Known(1 << 20))
 
 
 def test_a_result_over_its_rows_is_capped_and_says_so() -> None:
@@ -71,7 +88,7 @@ def test_the_newest_results_are_served_first_from_what_all_may_take() -> None:
 
 
 def test_only_named_tools_are_touched_where_asked() -> None:
-    policy = Policy(tools={"find": ToolResults(max_rows=3)})
+    policy = Policy(tools={"find": Tool(max_rows=3)})
     messages, results = cap(agent(rows(9)), policy, only_named=True)
     assert results[0].rows_after == 3
     request = agent(rows(999), tool="other")
@@ -141,3 +158,51 @@ def test_where_only_the_whole_is_known_all_of_it_is_framing():
     costs = undivided(77, split(request))
     assert costs.framing == 77
     assert costs.turns == (0,)
+
+
+def test_older_results_beyond_what_all_may_take_become_a_line_and_keep_their_calls() -> None:
+    policy = Policy(tool_results=ToolResults(max_tokens=600, max_total_tokens=600, max_rows=500))
+    request = agent(rows(300), "brief", rows(300))
+    messages, (oldest, brief, newest) = cap(request, policy)
+    assert json.loads(messages[2].text) == {NOTICE: f"an older result of {len(rows(300))} bytes, left out"}
+    assert messages[2].text == stub(rows(300))
+    assert (oldest.capped, oldest.rows_after, newest.capped) == (True, None, True)
+    assert (messages[4].text, brief.capped) == ("brief", False)
+    assert [message.value.get("tool_call_id") for message in messages] == [None, None, "c0", None, "c1", None, "c2"]
+
+
+def test_bytes_can_be_limited_too() -> None:
+    messages, (result,) = cap(agent(rows(100)), Policy(tools={"find": Tool(max_bytes=600)}))
+    assert result.rows_after > 5
+    assert result.bytes_after <= 600 + 40
+    assert len(json.loads(messages[2].text)) == result.rows_after + 1
+    assert not cap(agent(rows(10)), Policy(tools={"find": Tool(max_bytes=600)}))[1][0].capped
+
+
+def test_a_next_page_is_promised_only_where_it_can_be_asked_for() -> None:
+    policy = Policy(tools={"find": Tool(max_rows=3, pagination="page")})
+    paged = {"type": "function", "function": {"name": "find", "parameters": {"properties": {"page": {}}}}}
+    said = {
+        name: json.loads(cap(agent(rows(9), tools=tools), policy)[0][2].text)[3][NOTICE]
+        for name, tools in {"paged": [paged], "other": TOOLS, "none": None, "own": [{"type": "search"}]}.items()
+    }
+    assert said["paged"].endswith("bytes, the rest by another call with page")
+    assert [name for name, text in said.items() if "page" in text] == ["paged"]
+    unpaged = Policy(tools={"find": Tool(max_rows=3)})
+    assert "page" not in cap(agent(rows(9), tools=[paged]), unpaged)[0][2].text
+
+
+def test_what_was_left_out_or_is_documents_is_not_cut() -> None:
+    tools = {"find": Tool(max_rows=1, response_schema={"type": "object"}), "search": Tool(returns="documents")}
+    messages, (result,) = cap(agent(rows(9)), Policy(tools=tools))
+    assert "left out" in messages[2].text
+    assert (result.withheld, result.capped) == ("its form is not the one that is expected of it (schema /type)", False)
+    assert cap(agent(rows(9), tool="search"), Policy(tools=tools))[1] == ()
+
+
+def test_what_is_told_of_a_result_that_nobody_cut() -> None:
+    policy = Policy(tools={"find": Tool(redact=("id",))})
+    request = agent(json.dumps([{"id": 1, "name": "[INST]\u200b" * 60}], ensure_ascii=False))
+    (result,) = results_told(made(request, policy))
+    assert (result.redacted, result.cleaned, result.capped, result.rows_before) == (1, 120, False, None)
+    assert len(result.cleaned_spans) == MOST_SPANS

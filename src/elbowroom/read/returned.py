@@ -1,0 +1,90 @@
+"""What a retrieval tool returned, as a list of documents not yet read.
+
+Knows: the forms in which frameworks write a tool's result: JSON, JSON in a JSON string, one object a text part,
+Python's own notation with single quotes; and where in it the list of documents is.
+Does not know: what a document looks like (`documents`), or which tools return any: the policy names them.
+
+Text that is none of these is one document. It is never cut at blank lines: what looks like a border in it may be part
+of what somebody wrote.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from elbowroom.errors import InvalidRequest
+from elbowroom.read.rawjson import decode, whole
+
+# Under which names a result holds its list; the first that is there.
+_LISTS = (
+    "documents", "results", "result", "data", "docs", "items", "hits", "matches", "chunks", "passages", "nodes",
+    "source_nodes", "source_documents", "records", "output", "content",
+)  # fmt: skip
+_DEEPEST = 4  # objects in objects that are looked into for a list
+_MAX_LITERAL = 200_000  # characters; Python's own parser takes a hundred times as much memory
+
+
+def returned(texts: Sequence[str]) -> list[Any]:
+    """The documents in the text parts of one tool message: objects and strings, in order.
+
+    Several parts are one document each where each of them is an object, and together one text where any is not.
+    """
+    values = [_value(text) for text in texts]
+    if any(isinstance(value, str) for value in values) and len(values) > 1:
+        values = ["\n".join(texts)]
+    return [one for value in values for one in _list(value, 0)]
+
+
+def _value(text: str) -> Any:
+    """What the text stands for; itself where it is neither JSON nor a Python literal."""
+    inside = text.strip()
+    if not inside.startswith(("{", "[", "(", '"')):
+        return text
+    try:
+        value = decode(whole(inside).encode())
+    except InvalidRequest:
+        value = _literal(inside)
+    return text if value is None else value
+
+
+def _literal(text: str) -> Any:
+    if len(text) > _MAX_LITERAL:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an escape that Python does not know is the tool's business
+            return ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+
+
+def _list(value: Any, depth: int) -> list[Any]:
+    if isinstance(value, str):
+        inside = _value(value) if depth == 0 else value
+        return _list(inside, 1) if not isinstance(inside, str) else [value] if value.strip() else []
+    if isinstance(value, list | tuple):
+        return [one for item in value for one in _item(item, depth)]
+    if isinstance(value, dict):
+        for name in _LISTS:
+            inside = value.get(name)
+            if isinstance(inside, list) or (isinstance(inside, dict) and depth < _DEEPEST and _holds_list(inside)):
+                return _list(inside, depth + 1)
+        return [value]
+    return [] if value is None else [value]
+
+
+def _item(item: Any, depth: int) -> list[Any]:
+    """One element of a list: as a rule one document."""
+    if isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], dict) and isinstance(item[1], float):
+        return [{"score": item[1], **item[0]}]
+    if isinstance(item, dict) and item.get("type") == "text" and isinstance(item.get("text"), str):
+        inside = _value(item["text"])
+        return [item["text"]] if isinstance(inside, str) or depth >= _DEEPEST else _list(inside, depth + 1)
+    return [] if item is None else [item]
+
+
+def _holds_list(value: dict[str, Any]) -> bool:
+    return any(isinstance(value.get(name), list) for name in _LISTS)
