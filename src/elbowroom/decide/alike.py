@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 from typing import Literal, Protocol
 
@@ -20,8 +20,8 @@ from elbowroom.clean.terms import MARKS
 from elbowroom.clean.text import Text
 
 VERSION = 0.85  # so much of the shorter text's shingles in the other, and it is another version of it
-CROWD = 16  # an anchor that so many texts hold leads to no more of them, so the work stays linear
-LIKELY = 8  # so many texts are compared with one, those that share most
+CROWD = 8  # an anchor that so many further texts hold leads to no more of them, so the work stays linear
+LIKELY = 4  # so many texts are compared with one, those that share most
 
 # What a normal form loses although it says something: decimals, signs, bounds, currencies, vowel marks.
 _FIGURE = re.compile(
@@ -60,40 +60,53 @@ class Alike:
     """Texts so far, and which of them another is like. Lives as long as one list that only grows."""
 
     def __init__(self) -> None:
-        self._holders: dict[str, list[int]] = {}  # anchor -> numbers
+        self._first: dict[str, int] = {}  # anchor -> number of the first that has it
+        self._more: dict[str, list[int]] = {}  # the further ones
         self._known = 0
         self._asked: Text | None = None
+        self._fresh: frozenset[str] = frozenset()  # of its anchors, those that nobody had
         self._found: tuple[tuple[int, Likeness], ...] = ()
 
     def near(self, text: Text, kept: Sequence[HasText]) -> tuple[tuple[int, Likeness], ...]:
         """The numbers in `kept` of those that the text is like, ascending. Asked twice in a row, it is looked up."""
         if self._asked is text and self._known == len(kept):
             return self._found
-        holders = self._holders
         for at in range(self._known, len(kept)):
-            for anchor in kept[at].text.anchors:
-                holding = holders.setdefault(anchor, [])
-                if len(holding) < CROWD:
-                    holding.append(at)
+            self._add(at, kept[at].text)
+        self._known, self._asked, self._found = len(kept), text, ()
+        self._fresh = text.anchors.difference(self._first)
+        if len(self._fresh) < len(text.anchors):
+            self._found = tuple(self._compared(text, kept))
+        return self._found
+
+    def _add(self, at: int, text: Text) -> None:
+        # Usually it is the one that was asked about.
+        fresh = self._fresh if text is self._asked else text.anchors.difference(self._first)
+        self._first.update(dict.fromkeys(fresh, at))
+        self._asked = None
+        for anchor in text.anchors - fresh:
+            others = self._more.setdefault(anchor, [])
+            if len(others) < CROWD:
+                others.append(at)
+
+    def _compared(self, text: Text, kept: Sequence[HasText]) -> Iterator[tuple[int, Likeness]]:
         shared: Counter[int] = Counter()
-        for anchor in text.anchors:
-            if anchor in holders:
-                shared.update(holders[anchor])
-        found = []
-        for at, many in shared.most_common(LIKELY):
+        for anchor in text.anchors - self._fresh:
+            shared[self._first[anchor]] += 1
+            shared.update(self._more.get(anchor, ()))
+        most = sorted(shared, key=lambda at: (-shared[at], at))[:LIKELY]
+        for at in sorted(most):
             other = kept[at].text
-            if 2 * many >= min(len(text.anchors), len(other.anchors)):
+            if 2 * shared[at] >= min(len(text.anchors), len(other.anchors)):
                 like = likeness(text, other)
                 if like is not None:
-                    found.append((at, like))
-        self._known, self._asked = len(kept), text
-        self._found = tuple(sorted(found, key=lambda one: one[0]))
-        return self._found
+                    yield at, like
 
 
 def likeness(text: Text, other: Text) -> Likeness | None:
     """What `text` is to `other`; None where they are different texts."""
-    own, others = _missing(text, other), _missing(other, text)
+    mine, theirs = _Joined(text), _Joined(other)
+    own, others = _missing(mine, theirs), _missing(theirs, mine)
     spans = tuple(text.stretches[at][:2] for at in own)
     if own and others:
         alike = containment(text, other) >= VERSION and not _is_cut_from(text, other)
@@ -144,12 +157,11 @@ class _Joined:
         return self.whole[self.starts[at] : self.starts[at] + _KEY]
 
 
-def _missing(text: Text, other: Text) -> list[int]:
-    """The stretches of `text` that `other` has not, whether as they are or cut elsewhere."""
-    there = {form for _, _, form in other.stretches}
-    if all(form in there for _, _, form in text.stretches):
+def _missing(mine: _Joined, theirs: _Joined) -> list[int]:
+    """The stretches that the others have not, whether as they are or cut elsewhere."""
+    there = set(theirs.forms)
+    if there.issuperset(mine.forms):
         return []
-    mine, theirs = _Joined(text), _Joined(other)
     # A sentence without a full stop at the end of one text runs into whatever was moved behind it in the other.
     there |= {theirs.tail + form for form in theirs.forms if theirs.tail}
     run_on = {form for form in mine.forms if mine.tail and mine.tail + form in there}

@@ -49,6 +49,8 @@ class Claims:
 
     def add(self, passage: Passage) -> None:
         document = passage.document
+        if not document.supersedes and document.version is None:
+            return
         for name in document.supersedes:
             source, at, version = name.rpartition("@")
             self._claimants.setdefault(source if at else name, []).append((passage, version if at else ""))
@@ -63,12 +65,13 @@ class Claims:
     def against(self, passage: Passage) -> Iterator[tuple[Passage, bool]]:
         """Those who outdate it: by its name (True), or because they are a newer version of its source (False)."""
         document = passage.document
-        for name in dict.fromkeys((document.id, document.source_id)):
+        for name in dict.fromkeys((document.id, document.source_id)) if self._claimants else ():
             for claimant, version in self._claimants.get(name or "", ()):
                 if claimant.document.position != document.position and _is_meant(document, claimant.document, version):
                     yield claimant, True
-        key, version_ = _chain(passage), version_of(document)
-        newest = self._newest.get(key) if key and version_ else None
+        version_ = version_of(document) if self._newest else None
+        key = _chain(passage) if version_ else None
+        newest = self._newest.get(key) if key else None
         if newest is not None and version_ and is_newer(version_of(newest.document) or (), version_):
             yield newest, False
 

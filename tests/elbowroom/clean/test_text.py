@@ -63,8 +63,9 @@ def test_stretches_without_letters_have_no_normal_form() -> None:
 def test_anchors_are_the_beginnings_and_ends_of_stretches(raw: str) -> None:
     text = Text.of(raw)
     forms = [form for _, _, form in text.stretches]
-    assert text.anchors == {form[:8] for form in forms} | {form[-8:] for form in forms}
     assert "".join(forms) == text.normal
+    forms = [form for form in forms if len(form) >= 4]
+    assert text.anchors == {form[:8] for form in forms} | {form[-8:] for form in forms}
 
 
 def test_anchors_do_not_depend_on_what_stands_around() -> None:
