@@ -23,7 +23,7 @@ _LEGACY = "function_call"
 class Entry(NamedTuple):
     """One call, or a piece of one, as a list of calls holds it."""
 
-    index: int | None
+    number: int | None
     name: str
     said: bool  # it has arguments, so its name is whole
 
@@ -163,8 +163,8 @@ class Gate:
 
 def _key(choice: _Choice, one: Entry) -> int | str:
     """Which call an entry belongs to: some servers number none, and send each whole."""
-    if one.index is not None:
-        return one.index
+    if one.number is not None:
+        return one.number
     if one.name or choice.last is None:
         return f"unnumbered {len(choice.calls)}"
     return choice.last
@@ -173,7 +173,7 @@ def _key(choice: _Choice, one: Entry) -> int | str:
 def _rewritten(data: bytes, part: _Part) -> bytes:
     piece, path = part.piece, ("choices", part.piece.position)
     places = [None if call is None else call.place for call in part.calls]
-    if any(one.index not in (None, place) or place is None for one, place in zip(piece.entries, places, strict=True)):
+    if any(one.number not in (None, place) or place is None for one, place in zip(piece.entries, places, strict=True)):
         data = renumbered(data, places, *path, "delta")
     if piece.legacy is not None and (part.legacy is None or part.legacy.place is None):
         data = splice.without(data, _LEGACY, *path, "delta")

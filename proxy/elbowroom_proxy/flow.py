@@ -205,7 +205,11 @@ class Exchange:
     def _begin(self, packed: Packed) -> Streamed:
         story = self._story
         story.said = self._streamed = Streamed(
-            hide_usage=packed.usage_asked, report=story.report(), verifier=_verifier(packed), sources=packed.sources
+            hide_usage=packed.usage_asked,
+            report=story.report(),
+            verifier=_verifier(packed),
+            sources=packed.sources,
+            tools=packed.tools,
         )
         return self._streamed
 
@@ -213,7 +217,13 @@ class Exchange:
         story = self._story
         body = b"".join([chunk async for chunk in reply.chunks()])
         if reply.status < 300:
-            story.said = said = whole(body, report=story.report(), verifier=_verifier(packed), sources=packed.sources)
+            story.said = said = whole(
+                body,
+                report=story.report(),
+                verifier=_verifier(packed),
+                sources=packed.sources,
+                tools=packed.tools,
+            )
             body = said.body
         else:
             story.fail(reply.status, "upstream_error", f"The upstream answered with status {reply.status}.")

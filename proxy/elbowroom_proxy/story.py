@@ -40,6 +40,8 @@ class Said(Protocol):
     def citations(self) -> tuple[Citation, ...]: ...
     @property
     def invented(self) -> tuple[str, ...]: ...
+    @property
+    def calls_refused(self) -> int: ...
 
 
 class Story:
@@ -136,6 +138,7 @@ class Story:
             counted=self._counted(),
             billed=_billed(said.usage) if said else None,
             cited=self._cited(said) if said else None,
+            calls_refused=said.calls_refused if said else 0,
             timings_ms=dict(self._timings),
             disconnected=self.disconnected,
             notes=tuple(sorted(notes)),

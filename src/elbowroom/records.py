@@ -268,6 +268,7 @@ class NeedSummary(Struct, frozen=True, tag="summary"):
 Need = NeedCounts | NeedEndpointCount | NeedRerank | NeedSummary
 Answer = tuple[Any, ...]  # numbers or texts, as each Need says; empty: it could not be had
 Spans = tuple[tuple[int, int], ...]  # code points, from and to
+MOST_SPANS = 50  # of one text in a trace: who plants a million control strings shall not fill it
 T = TypeVar("T")
 Steps = Generator[Need, Answer, T]  # a piece of the walk: asks Needs, takes their Answers, ends in a T
 

@@ -53,6 +53,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     counted: Count | None = None  # of a request that was forwarded first
     billed: Billed | None = None
     cited: Cited | None = None
+    calls_refused: int = 0  # calls in the answer to tools that the request did not have
     timings_ms: dict[str, float] = {}
     disconnected: bool = False
     notes: tuple[str, ...] = ()  # degradations that only the service can see
@@ -97,6 +98,7 @@ def _decided(decision: Decision | None) -> dict[str, Any]:
         "shape": decision.shape,
         "now": decision.now,
         "learned": msgspec.to_builtins(decision.learned),
+        "tools_removed": list(decision.tools_removed),
         "edits": [edit.value for edit in decision.edits],
         "answers": [list(answer) for answer in decision.answers],
     }

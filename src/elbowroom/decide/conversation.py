@@ -20,9 +20,8 @@ from elbowroom.decide.toolgate import name_of
 from elbowroom.decide.toolresult import Capped, cap
 from elbowroom.read.message import encode, with_text
 from elbowroom.read.policy import Caps, Policy, Tool
-from elbowroom.records import Basis, Count, Message, Request, Split, Steps, ToolResult
+from elbowroom.records import MOST_SPANS, Basis, Count, Message, Request, Split, Steps, ToolResult
 
-MOST_SPANS = 50  # of one text in a trace
 _WORTHWHILE = 32  # tokens; with less than that to show nothing of a result is
 _TOOL_PARAMS = ("tools", "tool_choice", "functions", "function_call")
 

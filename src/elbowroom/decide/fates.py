@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from elbowroom.decide.passage import Admitted, Dropped, Part, Passage
 from elbowroom.decide.sift import Ids
-from elbowroom.records import Document, Drop, Fate, Source
+from elbowroom.records import MOST_SPANS, Document, Drop, Fate, Source
 
 
 def fates(
@@ -125,6 +125,9 @@ def _fate(part: Part, hash_key: bytes, **told: object) -> Fate:
         score=document.rerank_score if document.rerank_score is not None else document.score,
         stripped=text.stripped,
         neutralised=text.neutralised,
+        stripped_spans=text.stripped_spans[:MOST_SPANS],
+        neutralised_spans=text.broken_spans[:MOST_SPANS],
+        message=document.message,
         digest=keyed(document.text or "", hash_key),
         **told,  # type: ignore[arg-type]
     )

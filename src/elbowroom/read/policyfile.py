@@ -15,6 +15,7 @@ from msgspec import structs
 from elbowroom.read import yaml
 from elbowroom.read.classify import compiled
 from elbowroom.read.policy import Policy, QueryClass
+from elbowroom.read.resultschema import NoSchema, fault_of
 from elbowroom.read.sources import read_sources
 
 _BESIDE = {
@@ -50,6 +51,7 @@ def read_policy(
         value = structs.replace(value, classes=tuple(one.value for one in found))
     _check_names(marked, value, known_gates, known_packers)
     _check_numbers(marked, value)
+    _check_tools(marked, value)
     _check_cues(marked, "follow_up.cues", value.follow_up.cues)
     _check_cues(marked, "follow_up.not_cues", value.follow_up.not_cues)
     seen: set[str] = set()
@@ -86,6 +88,19 @@ def _check_numbers(marked: yaml.Marked[Policy], policy: Policy) -> None:
         raise marked.fault("answer.output_cap", "must not be less than answer.min_output_tokens")
     if policy.evidence.min_excerpt_tokens > policy.evidence.max_passage_tokens:
         raise marked.fault("evidence.min_excerpt_tokens", "must not be more than evidence.max_passage_tokens")
+
+
+def _check_tools(marked: yaml.Marked[Policy], policy: Policy) -> None:
+    for name, tool in policy.tools.items():
+        try:
+            fault_of(None, tool.response_schema or {})
+        except NoSchema as error:
+            raise marked.fault(f"tools.{name}.response_schema", f"no JSON schema: {error}") from None
+        for i, path in enumerate(tool.redact):
+            if not all(path.split(".")):
+                raise marked.fault(f"tools.{name}.redact[{i}]", "must be names joined by dots, such as customer.mail")
+        if tool.returns == "documents" and (tool.response_schema or tool.redact):
+            raise marked.fault(f"tools.{name}.returns", "documents have neither response_schema nor redact")
 
 
 def _check_class(marked: yaml.Marked[QueryClass], policy: Policy) -> None:

@@ -7,7 +7,6 @@ from elbowroom import count
 from elbowroom.clean.known import Known
 from elbowroom.count.counter import Tally
 from elbowroom.decide.conversation import (
-    MOST_SPANS,
     Costs,
     body,
     cap_tool_results,
@@ -21,7 +20,7 @@ from elbowroom.decide.ready import Ready, ready
 from elbowroom.decide.shapes import NOTICE
 from elbowroom.read.policy import Policy, Tool, ToolResults
 from elbowroom.read.split import split
-from elbowroom.records import Basis, Count, Principal, Request
+from elbowroom.records import MOST_SPANS, Basis, Count, Principal, Request
 from tests.walk import MODEL, chat, read, run, tokens
 
 TOOLS = [{"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}]

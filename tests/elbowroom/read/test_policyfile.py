@@ -146,3 +146,26 @@ def test_the_shipped_files_explain_every_key(root):
     assert expected <= set(lines)
     text = (root / "config" / "classes" / "point_lookup.yaml").read_text()
     assert set(QueryClass.__struct_fields__) <= set(yaml.read(text, "c", QueryClass).lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("tools:\n  find:\n    response_schema: {type: nothing}\n", 3, "no JSON schema"),
+        ("tools:\n  find:\n    response_schema:\n      $ref: https://example.com/a\n", 3, "no JSON schema"),
+        ("tools:\n  find:\n    redact: [a.b, '*..c']\n", 3, "names joined by dots"),
+        ("tools:\n  find: {returns: documents, redact: [a]}\n", 2, "neither response_schema nor redact"),
+    ],
+)
+def test_a_tool_that_cannot_be_is_named_with_its_line(text: str, line: int, what: str):
+    with pytest.raises(InvalidConfig, match=what) as caught:
+        policy(text)
+    assert caught.value.message.startswith(f"p.yaml:{line}: ")
+
+
+def test_what_a_tool_may_have():
+    found = policy(
+        "tools:\n  find: {max_rows: 3, response_schema: {type: array, items: {type: object}}, redact: ['*.mail']}"
+    )
+    assert found.tools["find"].response_schema == {"type": "array", "items": {"type": "object"}}
+    assert found.tools["find"].redact == ("*.mail",)
