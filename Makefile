@@ -5,7 +5,7 @@ STAMP := .venv/.stamp
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
 TESTS := $(BIN)/python -m pytest -n 2 -q
 
-.PHONY: setup test check lint types imports coverage demo build pins clean verify-engine
+.PHONY: setup test check lint types imports coverage demo eval build pins clean verify-engine
 
 setup: $(STAMP)
 
@@ -40,6 +40,16 @@ coverage: $(STAMP)
 
 demo: $(STAMP)
 	@$(BIN)/elbowroom demo
+
+# Not part of `check`, which measures every eleventh case: all of them, as given and spoilt on purpose; some minutes.
+PACKING = $${ELBOWROOM_SHARED:-../shared}/data/packing
+EVAL = $(BIN)/elbowroom eval --cases $(PACKING)/cases.jsonl --passages $(PACKING)/passages.jsonl --open \
+	--packer topk --packer weighted --packer cover
+eval: $(STAMP)
+	$(EVAL) --groups all,en,zh,multi_hop
+	$(EVAL) --groups all --without titles
+	$(EVAL) --groups all --jitter 0.3
+	$(EVAL) --groups all --without scores --without order
 
 build: $(STAMP)
 	$(BIN)/hatchling build -t wheel

@@ -22,6 +22,10 @@ COMMANDS = {
     "models": "list the models: windows, how they are counted, what they cost",
     "check": "validate a configuration and say what it means",
     "traces": "list the traces, or show one",
+    "eval": "measure how much of the expected evidence a policy admits",
+    "sweep": "measure it for several numbers of candidates and budgets, and mark the elbow",
+    "replay": "decide about traced requests or cases again, and show what another policy changes",
+    "classify": "say which class routing makes of each question",
     "demo": "send sample requests through a proxy of its own, and show what happens to them",
 }
 

@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from elbowroom.account.paired import Paired
 from elbowroom.account.summary import Result, Row, compared, rows
 from elbowroom.account.verdict import NEXT, Diagnosis
-from elbowroom.records import Price
+from elbowroom.price import Price
 from elbowroom_proxy.cli import runs
 from elbowroom_proxy.cli.render import line, pad, printable
 from elbowroom_proxy.cli.trials import Setup
@@ -54,6 +54,7 @@ class Comparison(Struct, frozen=True):
 def arguments(parser: ArgumentParser) -> None:
     """Adds the options."""
     runs.arguments(parser)
+    parser.add_argument("--groups", metavar="G,G", help="only these groups in the tables; `all` is one")
 
 
 def run(args: Namespace) -> int:
@@ -66,7 +67,11 @@ def run(args: Namespace) -> int:
     variant = runs.variant(args)
     setups = runs.setups(inputs, args, variant)
     done = inputs.run(setups, args)
-    outcomes = [Outcome(one, some, rows(some)) for one, some in zip(setups, done.results, strict=True)]
+    shown = None if args.groups is None else set(args.groups.split(","))
+    outcomes = [
+        Outcome(one, some, [row for row in rows(some) if shown is None or row.group in shown])
+        for one, some in zip(setups, done.results, strict=True)
+    ]
     told = {
         "digests": {**inputs.digests, "policies": {name: one.digest for name, one in inputs.policies.items()}},
         "model": inputs.model.name,

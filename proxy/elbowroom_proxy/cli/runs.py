@@ -17,8 +17,9 @@ from msgspec import Struct
 
 from elbowroom.decide import packers
 from elbowroom.errors import ModelNotFound
+from elbowroom.price import Price
 from elbowroom.read.policy import Policy
-from elbowroom.records import Model, Price
+from elbowroom.records import Model
 from elbowroom_proxy import settings
 from elbowroom_proxy.cli import lines, trials
 from elbowroom_proxy.cli.cases import Case, Variant, read_cases, read_passages
@@ -44,7 +45,9 @@ class Inputs(Struct, frozen=True):
     policies: dict[str, Policy]  # by the name they are printed under
 
     def run(self, setups: list[Setup], args: Namespace) -> Trials:
-        """Packs the cases in every way, and shows on a terminal how far it has got."""
+        """Packs the cases in every way; tells the faults, and on a terminal how far it has got."""
+        for fault in self.faults:
+            print(fault, file=sys.stderr)
         done = trials.run(
             self.cases,
             setups,
@@ -86,7 +89,7 @@ def inputs(parser: ArgumentParser, *, required: bool = True) -> None:
 
 
 def read(args: Namespace) -> Inputs:
-    """Reads what the options name, and tells the faults. Raises `Unusable` where no case is left."""
+    """Reads what the options name. Raises `Unusable` where no case is left."""
     configured = settings.load(args.config)
     digests: dict[str, str] = {}
     passages: dict[str, dict[str, Any]] = {}
@@ -100,10 +103,8 @@ def read(args: Namespace) -> Inputs:
     digests = {"cases": hashlib.sha256(data).hexdigest(), **digests}
     cases, wrong = read_cases(data, passages)
     faults += [f"{args.cases}:{fault}" for fault in wrong]
-    for fault in faults:
-        print(fault, file=sys.stderr)
     if not cases:
-        raise Unusable(f"{args.cases}: no case in it")
+        raise Unusable("\n".join([*faults, f"{args.cases}: no case in it"]))
     try:
         largest = max(configured.catalog.models, key=lambda one: one.context_window, default=None)
         model = configured.catalog.find(args.model or (largest.name if largest else ""))

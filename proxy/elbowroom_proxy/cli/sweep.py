@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 
 from elbowroom.account.elbow import elbow
 from elbowroom.account.summary import Row, rows
-from elbowroom.records import Price
+from elbowroom.price import Price
 from elbowroom_proxy.cli import chart, runs
 from elbowroom_proxy.cli.render import printable
 from elbowroom_proxy.cli.trials import Setup

@@ -24,7 +24,7 @@ from msgspec import Struct, structs
 from elbowroom import count
 from elbowroom.account.evaluate import Yardstick, bodies
 from elbowroom.account.summary import Result
-from elbowroom.account.verdict import diagnose, judge
+from elbowroom.account.verdict import Diagnosis, diagnose, judge
 from elbowroom.clean.known import Known
 from elbowroom.decision import Setting, decide
 from elbowroom.errors import ElbowroomError
@@ -68,7 +68,9 @@ class Setup(Struct, frozen=True):
 def setup(
     name: str, policy: Policy, *, packer: str | None, budget: int | None, uncapped: bool, variant: Variant = AS_GIVEN
 ) -> Setup:
-    """The policy with this packer and budget. `uncapped` takes off every other cap on evidence."""
+    """The policy with this packer and budget. `uncapped` takes off every other cap on evidence, and the classes' rules,
+    which cap it, too: the packer alone decides.
+    """
     packer = packer or policy.packer
     classes = tuple(
         structs.replace(one, evidence=_capped(one.evidence, budget, uncapped=uncapped)) for one in policy.classes
@@ -76,7 +78,8 @@ def setup(
     evidence = _capped(policy.evidence, budget, uncapped=uncapped)
     chosen = structs.replace(policy, packer=packer, evidence=evidence, classes=classes)
     if uncapped:
-        chosen = structs.replace(chosen, input_limit=ANY)
+        classes = tuple(structs.replace(one, rule=None) for one in classes)
+        chosen = structs.replace(chosen, classes=classes, input_limit=ANY)
     return Setup(name, packer, budget, uncapped, chosen, variant)
 
 
@@ -155,6 +158,7 @@ def measured(
     admitted = yardstick.credits(sent.values())
     score = yardstick.score(list(sent.values()))
     verdict = None if case.answer is None else judge(case.answer, yardstick, sent, labels)
+    diagnosis = diagnose(retrieved, admitted, verdict)
     return Result(
         case=case.id,
         lang=case.lang,
@@ -167,8 +171,8 @@ def measured(
         tokens=tokens,
         over=tokens > (budget if setup.budget is None else setup.budget),
         prompt_tokens=prompt_tokens,
-        diagnosis=diagnose(retrieved, admitted, verdict),
-        lost_by=lost_by,
+        diagnosis=diagnosis,
+        lost_by=lost_by if diagnosis is Diagnosis.PACKING else (),
         judged=verdict is not None,
         cited=sum(verdict.cited) / len(verdict.cited) if verdict else None,
         supported=verdict.supported if verdict else None,
@@ -220,7 +224,7 @@ def run(
 
 def _capped(evidence: E, budget: int | None, *, uncapped: bool) -> E:
     if uncapped:
-        caps = dict.fromkeys(("max_passages", "per_source", "max_passage_tokens", "rerank_keep"), ANY)
+        caps = dict.fromkeys(("max_passages", "per_source", "max_passage_tokens", "rerank_keep", "beside_section"), ANY)
         return structs.replace(evidence, ceiling=budget or ANY, **caps)
     if budget is None:
         return evidence

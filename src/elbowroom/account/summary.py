@@ -32,7 +32,7 @@ class Result(Struct, frozen=True, kw_only=True):
     over: bool  # more than the budget
     prompt_tokens: int  # of the whole prompt
     diagnosis: Diagnosis | None = None
-    lost_by: tuple[str, ...] = ()  # expected passages' reasons to be dropped; `refused` where the request was
+    lost_by: tuple[str, ...] = ()  # where packing failed: why expected passages were dropped, or `refused`
     judged: bool = False  # the case brought an answer
     cited: float | None = None  # share of the groups that the answer cites
     supported: bool | None = None

@@ -60,6 +60,14 @@ def test_json_holds_a_row_for_each_setup_and_group(command):
     assert tight["tokens"] <= 80 < wide["tokens"]
 
 
+def test_some_groups_only(command):
+    _, out, _ = command([CASE], "--groups", "all,en", "--json")
+    assert [row["group"] for row in json.loads(out)["results"]] == ["all", "en"]
+    status, out, _ = command([CASE], "--groups", "en")
+    assert status == 0
+    assert " all  " not in out
+
+
 def test_the_digests_say_what_is_comparable(command, tmp_path):
     passages = tmp_path / "passages.jsonl"
     passages.write_text(json.dumps({"id": "loud", "text": "It is heard with 41 dB."}))
@@ -171,13 +179,13 @@ def test_progress_is_shown_on_a_terminal(command, monkeypatch):
 # --- the bar ---
 
 
-def test_the_bar_holds_on_every_eighth_of_the_shared_cases(shared: Path, command):
+def test_the_bar_holds_on_every_eleventh_of_the_shared_cases(shared: Path, command):
     folder = shared / "data" / "packing"
     lines = (folder / "cases.jsonl").read_text(encoding="utf-8").splitlines()
     words = ["--passages", str(folder / "passages.jsonl"), "--open", "--json", "--jobs", "1"]
     for packer in ("topk", "weighted", "cover"):
         words += ["--packer", packer]
-    status, out, _ = command(lines[::8], *words)
+    status, out, _ = command(lines[::11], *words)
     assert status == 0
     rows = {(row["packer"], row["budget"], row["group"]): row for row in json.loads(out)["results"]}
     for budget, above in {500: 9.0, 1000: 4.0, 2000: 3.0, 4000: 0.8}.items():

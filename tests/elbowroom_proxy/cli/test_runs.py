@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 import pytest
 
-from elbowroom.records import Price
+from elbowroom.price import Price
 from elbowroom_proxy.cli import runs
 from elbowroom_proxy.cli.cases import Variant
 

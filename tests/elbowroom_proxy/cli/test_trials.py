@@ -63,6 +63,11 @@ def test_open_takes_every_cap_off():
     assert opened.evidence.max_passage_tokens == opened.input_limit == ANY
     assert opened.classes[0].evidence.max_passages == ANY
     assert one(None).policy.evidence.ceiling == ANY
+    ruled = Policy(classes=(QueryClass("general", rule="one_section"),))
+    assert [setup("p", ruled, packer=None, budget=9, uncapped=on).policy.classes[0].rule for on in (True, False)] == [
+        None,
+        "one_section",
+    ]
 
 
 def test_what_is_kept_of_a_case():
