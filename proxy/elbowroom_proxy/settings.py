@@ -15,14 +15,15 @@ import secrets
 from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from msgspec import Meta, Struct, structs
 
 from elbowroom import count
 from elbowroom.count.bounded import VOCABULARY as BYTES
 from elbowroom.count.counter import Counter
-from elbowroom.decide import gates, packers
+from elbowroom.decide import gates, packers, rules
+from elbowroom.decide.reranking import GIVEN
 from elbowroom.errors import CountUnavailable, InvalidConfig
 from elbowroom.read import yaml
 from elbowroom.read.catalog import SPEAKS_OPENAI, Catalog, Facts, Local, ModelRow, known_as, parted
@@ -38,6 +39,7 @@ STATE = Path(".elbowroom")  # in the working folder: the demo's secret and trace
 ENVIRON = "os.environ/"
 COUNT_ENDPOINTS = frozenset(one.stem for one in (Path(__file__).parent / "endpoints").glob("[a-z]*.py"))
 UPSTREAMS = frozenset(one.stem for one in (Path(__file__).parent / "upstreams").glob("[a-z]*.py"))
+RERANKERS = frozenset(one.stem for one in (Path(__file__).parent / "rerankers").glob("[a-z]*.py"))
 SECRET_LENGTH = 16  # characters at least
 
 
@@ -60,10 +62,23 @@ class General(Config, frozen=True):
     count_concurrency: Positive = 8
 
 
+class Reranker(Config, frozen=True):
+    """`reranker`: whom a policy's `rerank: {by: http}` asks. Prices in USD, as LiteLLM says them."""
+
+    api_base: str
+    shape: Literal["cohere", "jina", "tei"]
+    model: str | None = None
+    api_key: str | None = None
+    timeout: Seconds = 2.0
+    input_cost_per_query: Annotated[float, Meta(ge=0)] = 0.0
+    input_cost_per_token: Annotated[float, Meta(ge=0)] = 0.0
+
+
 class File(Config, frozen=True):
     """elbowroom.yaml, whole."""
 
     model_list: tuple[ModelRow, ...] = ()
+    reranker: Reranker | None = None
     general_settings: General = General()
 
 
@@ -111,6 +126,7 @@ class Settings(Struct, frozen=True):
     tokenizers: Mapping[str, Path] = {}  # the operator's own files, by vocabulary
     notes: tuple[str, ...] = ()  # what is counted worse than it could be, and why
     count_endpoints: Mapping[str, CountEndpoint] = {}  # by model name, for models that have one
+    reranker: Reranker | None = None
     published: Mapping[str, Facts] = {}  # what the table of models says, by model name; without those it does not list
 
 
@@ -143,7 +159,7 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
         )
         for i, row in enumerate(marked.value.model_list)
     }
-    policy = file.parent / general.policy if general.policy else config_folder() / "policy.yaml"
+    policy = load_policy(file.parent / general.policy if general.policy else config_folder() / "policy.yaml")
     counters = {
         row.model_name: _counter(marked, f"model_list[{i}].model_info.counter", catalog.find(row.model_name))
         for i, row in enumerate(marked.value.model_list)
@@ -163,10 +179,11 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
         catalog=catalog,
         endpoints=endpoints,
         counters=counters,
-        policy=load_policy(policy),
+        policy=policy,
         tokenizers=tokenizers,
         notes=notes,
         count_endpoints=count_endpoints,
+        reranker=_reranker(marked, policy, catalog, environ),
         published=published,
     )
 
@@ -184,6 +201,8 @@ def load_policy(file: Path) -> Policy:
         [(str(one), _text(one)) for one in classes],
         known_gates=gates.NAMES,
         known_packers=packers.NAMES,
+        known_rules=rules.NAMES,
+        known_rerankers=RERANKERS | {GIVEN},
         sources=(str(sources), _text(sources)),
     )
 
@@ -281,6 +300,24 @@ def _count_endpoint(
         api_key=_resolved(marked, f"{at}.litellm_params.api_key", params.api_key, environ),
         model=parted(params.model)[1],
     )
+
+
+def _reranker(
+    marked: yaml.Marked[File], policy: Policy, catalog: Catalog, environ: Mapping[str, str]
+) -> Reranker | None:
+    """Whom the policy may ask for an order. Raises where it asks for whom, or for what model, there is no entry."""
+    row, summariser = marked.value.reranker, policy.history.summary.model
+    if policy.rerank.by == "http" and row is None:
+        raise marked.fault("reranker", "the policy's rerank.by is http, and there is no such entry")
+    if summariser is not None and summariser not in catalog.by_name:
+        raise marked.fault("model_list", f"the policy's history.summary.model is {summariser}, which is not listed")
+    if row is None:
+        return None
+    base = _resolved(marked, "reranker.api_base", row.api_base, environ) or ""
+    if not base.startswith(("http://", "https://")):
+        raise marked.fault("reranker.api_base", "must begin with http:// or https://")
+    key = _resolved(marked, "reranker.api_key", row.api_key, environ)
+    return structs.replace(row, api_base=base.rstrip("/"), api_key=key)
 
 
 def _local(marked: yaml.Marked[File], folder: Path) -> tuple[dict[str, Local], dict[str, Path]]:

@@ -119,6 +119,7 @@ class Limits(Struct, frozen=True):
     floor: float
     min_novelty: float
     recency: bool = False
+    beside_section: int = 1
     languages: tuple[str, ...] = ()  # documents said to be in another are left out; empty: none is
     merge_adjacent: bool = False
     now: float | None = None  # seconds since 1970, UTC; None: nobody said, so nothing is too old

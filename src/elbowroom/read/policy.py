@@ -92,6 +92,7 @@ class Evidence(Config, frozen=True):
     max_passage_tokens: PositiveTokens = 1500
     min_excerpt_tokens: PositiveTokens = 48
     rerank_keep: PositiveTokens = 8  # `topk` stops here
+    beside_section: Tokens = 1  # passages of other sections, under the rule `one_section`
     floor: Share = 0.0  # relevance below this is dropped; 0 is off
     min_novelty: Share = 0.20  # `weighted` only
     languages: tuple[str, ...] = ()  # documents said to be in another are dropped; empty: none is
@@ -107,6 +108,7 @@ class EvidenceOverride(Config, frozen=True):
     max_passage_tokens: PositiveTokens | None = None
     min_excerpt_tokens: PositiveTokens | None = None
     rerank_keep: PositiveTokens | None = None
+    beside_section: Tokens | None = None
     floor: Share | None = None
     min_novelty: Share | None = None
 

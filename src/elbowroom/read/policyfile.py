@@ -33,6 +33,8 @@ def read_policy(
     *,
     known_gates: Collection[str],
     known_packers: Collection[str],
+    known_rules: Collection[str],
+    known_rerankers: Collection[str],
     sources: tuple[str, str] | None = None,
 ) -> Policy:
     """The policy, whole, from (file name, text) pairs. Its digest is of the texts alone, so folders do not matter.
@@ -50,6 +52,9 @@ def read_policy(
     if found:
         value = structs.replace(value, classes=tuple(one.value for one in found))
     _check_names(marked, value, known_gates, known_packers)
+    if value.rerank.by not in known_rerankers:
+        there = _listed(known_rerankers)
+        raise marked.fault("rerank.by", f"there is no reranker {value.rerank.by}; there are {there}")
     _check_numbers(marked, value)
     _check_tools(marked, value)
     _check_cues(marked, "follow_up.cues", value.follow_up.cues)
@@ -57,6 +62,8 @@ def read_policy(
     seen: set[str] = set()
     for one in found:
         _check_class(one, value)
+        if one.value.rule is not None and one.value.rule not in known_rules:
+            raise one.fault("rule", f"there is no rule {one.value.rule}; there are {_listed(known_rules)}")
         if one.value.name in seen:
             raise one.fault("name", f"there is another class {one.value.name}")
         seen.add(one.value.name)
@@ -110,6 +117,9 @@ def _check_class(marked: yaml.Marked[QueryClass], policy: Policy) -> None:
     least = one.evidence.min_excerpt_tokens or policy.evidence.min_excerpt_tokens
     if least > (one.evidence.max_passage_tokens or policy.evidence.max_passage_tokens):
         raise marked.fault("evidence", "min_excerpt_tokens must not be more than max_passage_tokens")
+    most = one.evidence.max_passages or policy.evidence.max_passages
+    if max(one.minimum.passages, one.minimum.sources) > most:
+        raise marked.fault("minimum", f"must not be more than the {most} passages that may be admitted")
     _check_cues(marked, "cues", one.cues)
     _check_cues(marked, "not_cues", one.not_cues)
 

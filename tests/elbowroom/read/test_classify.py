@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elbowroom.decide import rules
 from elbowroom.errors import ClassNotAllowed, InvalidRequest
 from elbowroom.read.classify import LOOKED_AT, classify
 from elbowroom.read.policy import FollowUp, Policy, QueryClass
@@ -81,7 +82,9 @@ def shipped(root):
     files = [(path.name, path.read_text()) for path in sorted((folder / "classes").glob("*.yaml"))]
     gates = Policy().gates
     policy = ("policy.yaml", (folder / "policy.yaml").read_text())
-    return read_policy(policy, files, known_gates=gates, known_packers=("cover",))
+    return read_policy(
+        policy, files, known_gates=gates, known_packers=("cover",), known_rules=rules.NAMES, known_rerankers=("given",)
+    )
 
 
 @pytest.mark.parametrize(

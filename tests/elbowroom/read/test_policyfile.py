@@ -12,24 +12,35 @@ from elbowroom.read.policyfile import read_policy
 
 GATES = Policy().gates
 PACKERS = ("cover", "topk", "weighted")
+RULES = ("one_section", "whole_section", "each_option", "distinct_sources", "exact_matches")
+RERANKERS = ("given", "lexical", "http")
 GENERAL = ("general.yaml", "name: general\n")
 
 
 def policy(text="", *classes):
     files = [GENERAL, *((f"{i}.yaml", one) for i, one in enumerate(classes))]
-    return read_policy(("p.yaml", text), files, known_gates=GATES, known_packers=PACKERS)
+    return read_policy(
+        ("p.yaml", text), files, known_gates=GATES, known_packers=PACKERS, known_rules=RULES, known_rerankers=RERANKERS
+    )
 
 
 def shipped(root: Path):
     folder = root / "config"
     files = [(path.name, path.read_text()) for path in sorted((folder / "classes").glob("*.yaml"))]
     return read_policy(
-        ("policy.yaml", (folder / "policy.yaml").read_text()), files, known_gates=GATES, known_packers=PACKERS
+        ("policy.yaml", (folder / "policy.yaml").read_text()),
+        files,
+        known_gates=GATES,
+        known_packers=PACKERS,
+        known_rules=RULES,
+        known_rerankers=RERANKERS,
     )
 
 
 def test_without_files_of_classes_there_is_the_default_one():
-    found = read_policy(("p.yaml", ""), [], known_gates=GATES, known_packers=PACKERS)
+    found = read_policy(
+        ("p.yaml", ""), [], known_gates=GATES, known_packers=PACKERS, known_rules=RULES, known_rerankers=RERANKERS
+    )
     assert [one.name for one in found.classes] == ["general"]
     assert found == Policy(digest=found.digest)
 
@@ -42,7 +53,15 @@ def test_classes_stand_in_the_order_in_which_they_are_tried():
 
 def test_sources_lie_beside_the_policy_and_count_in_its_digest():
     def read(text: str):
-        return read_policy(("p.yaml", ""), [], known_gates=GATES, known_packers=PACKERS, sources=("s.yaml", text))
+        return read_policy(
+            ("p.yaml", ""),
+            [],
+            known_gates=GATES,
+            known_packers=PACKERS,
+            known_rules=RULES,
+            known_rerankers=RERANKERS,
+            sources=("s.yaml", text),
+        )
 
     found = read("sources: [{id: kb, authority: 0.9}]")
     assert [(one.id, one.authority) for one in found.sources.sources] == [("kb", 0.9)]
@@ -55,7 +74,14 @@ def test_the_digest_is_of_the_texts_alone():
     one = policy("id: x\n", "name: a\n")
     assert re.fullmatch("[0-9a-f]{64}", one.digest)
     files = [("elsewhere/a.yaml", "name: a\n"), ("elsewhere/general.yaml", GENERAL[1])]
-    other = read_policy(("elsewhere/p.yaml", "id: x\n"), files, known_gates=GATES, known_packers=PACKERS)
+    other = read_policy(
+        ("elsewhere/p.yaml", "id: x\n"),
+        files,
+        known_gates=GATES,
+        known_packers=PACKERS,
+        known_rules=RULES,
+        known_rerankers=RERANKERS,
+    )
     assert other.digest == one.digest
     assert policy("id: x \n", "name: a\n").digest != one.digest
     assert policy("id: x\n", "name: a \n").digest != one.digest
