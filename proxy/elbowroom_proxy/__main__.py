@@ -26,6 +26,7 @@ COMMANDS = {
     "sweep": "measure it for several numbers of candidates and budgets, and mark the elbow",
     "replay": "decide about traced requests or cases again, and show what another policy changes",
     "classify": "say which class routing makes of each question",
+    "dedupe": "say which pairs of texts are copies, and which disagree",
     "demo": "send sample requests through a proxy of its own, and show what happens to them",
 }
 
