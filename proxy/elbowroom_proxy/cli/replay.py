@@ -27,7 +27,7 @@ from elbowroom.decision import Setting, decide
 from elbowroom.errors import ElbowroomError
 from elbowroom.read.policy import Policy
 from elbowroom.read.request import read_request
-from elbowroom.records import Answer, Fate, Learned, Need, NeedCounts, Packed, Refused, Request
+from elbowroom.records import Answer, Fate, Learned, Need, NeedCounts, Packed, Refused
 from elbowroom_proxy import settings
 from elbowroom_proxy.answering import drive_here
 from elbowroom_proxy.cli import lines, runs
@@ -65,7 +65,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--requests",
         metavar="FILE.jsonl",
-        help='{"trace_id", "body"} a line: what was asked; -: standard input',
+        help='{"trace_id", "body", "headers"} a line: what was asked',
     )
     parser.add_argument("--folder", type=Path, default=STATE / "traces", help="of the traces (default: %(default)s)")
 
@@ -134,11 +134,24 @@ def _traces(args: Namespace) -> Iterator[Told | str]:
         elif story is None:
             yield f"{at}: no trace in {args.folder} has the id {printable(ident)}"
         else:
-            body = row["body"] if isinstance(row["body"], str) else json.dumps(row["body"])
             try:
-                yield again.told(story, body.encode())
+                yield again.told(story, Asked.of(row))
             except ElbowroomError as error:
                 yield f"{at}: {error.message}"
+
+
+class Asked(Struct, frozen=True):
+    """A request as the client sent it."""
+
+    body: bytes
+    headers: dict[str, str] = {}  # those that speak to the proxy: `x-elbowroom-class`, ...
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Asked:
+        """`body` as an object, or as the text that it was."""
+        body, headers = row["body"], row.get("headers") or {}
+        text = body if isinstance(body, str) else json.dumps(body)
+        return cls(text.encode(), {str(name).lower(): str(value) for name, value in headers.items()})
 
 
 class Again:
@@ -156,26 +169,26 @@ class Again:
         self._count = answering(Tokens(Vocabularies(files=configured.tokenizers), secret=self._keys.counts))
         self._known = Known(KNOWN_BYTES)
 
-    def told(self, story: Mapping[str, Any], body: bytes) -> Told:
+    def told(self, story: Mapping[str, Any], asked: Asked) -> Told:
         """The recorded decision, repeated where its policy is at hand, and what the other policy changes.
 
         Raises `ElbowroomError` for a body that is no request, or a model that is not configured.
         """
-        recorded = msgspec.convert(story["documents"], list[Fate])
+        recorded, tokens = msgspec.convert(story["documents"], list[Fate]), story.get("evidence_tokens", 0)
         own = self._policies.get(str((story.get("policy") or {}).get("digest")))
         exact, note = None, "" if own else "the policy of this trace is not at hand"
         if own is not None:
-            again = self.recorded(story, body, own)
+            again = self.recorded(story, asked, own)
             differing = _differing(story, again)
             exact = not differing
             note = f"not as recorded: {', '.join(differing)}" if differing else ""
         if self._other is None:
-            return Told(story["trace_id"], [], len(recorded), (story["evidence_tokens"],) * 2, exact, note)
-        outcome = self._decided(story, body, self._other, [], endpoint=False)
-        told = _told(story["trace_id"], None, outcome, recorded, story["evidence_tokens"])
+            return Told(story["trace_id"], [], len(recorded), (tokens, tokens), exact, note)
+        outcome = self._decided(story, asked, self._other, [], endpoint=False)
+        told = _told(story["trace_id"], None, outcome, recorded, tokens)
         return structs.replace(told, exact=exact, note="; ".join(filter(None, (note, told.note))))
 
-    def recorded(self, story: Mapping[str, Any], body: bytes, policy: Policy) -> Packed | Refused | None:
+    def recorded(self, story: Mapping[str, Any], asked: Asked, policy: Policy) -> Packed | Refused | None:
         """The decision on the recorded answers; None where they do not fit its questions.
 
         A trace does not say whether the model's endpoint could be asked, so both are tried.
@@ -184,7 +197,7 @@ class Again:
         for endpoint in (False, True):
             answers = [tuple(answer) for answer in story["answers"]]
             try:
-                outcome = self._decided(story, body, policy, answers, endpoint=endpoint)
+                outcome = self._decided(story, asked, policy, answers, endpoint=endpoint)
             except _Unfit:
                 continue
             if not _differing(story, outcome):
@@ -192,7 +205,7 @@ class Again:
         return outcome
 
     def _decided(
-        self, story: Mapping[str, Any], body: bytes, policy: Policy, answers: list[Answer], *, endpoint: bool
+        self, story: Mapping[str, Any], asked: Asked, policy: Policy, answers: list[Answer], *, endpoint: bool
     ) -> Packed | Refused:
         model = self._configured.catalog.find(story["model"])
         learned = {story["shape"]: msgspec.convert(story["learned"], Learned)} if story.get("learned") else {}
@@ -208,11 +221,10 @@ class Again:
             learned=learned,
             now=story.get("now"),
         )
-        answer = Recording(answers) if answers else self._count
-        return drive_here(decide(self._read(body, policy), setting), answer)
-
-    def _read(self, body: bytes, policy: Policy) -> Request:
-        return read_request(body, {}, max_documents=policy.max_documents, documents=policy.documents)
+        request = read_request(
+            asked.body, asked.headers, max_documents=policy.max_documents, documents=policy.documents
+        )
+        return drive_here(decide(request, setting), Recording(answers) if answers else self._count)
 
 
 class _Unfit(Exception):

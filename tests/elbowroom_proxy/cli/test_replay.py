@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from elbowroom.account.trace import Facts, record
 from elbowroom.records import Learned, Packed
 from elbowroom_proxy.__main__ import main
 from elbowroom_proxy.cli.pack import Offline
-from elbowroom_proxy.cli.replay import Again
+from elbowroom_proxy.cli.replay import Again, Asked
+from elbowroom_proxy.cli.samples import samples
 from elbowroom_proxy.settings import Settings, load
 from elbowroom_proxy.sinks.line import encode
+from tests.command import elbowroom
 
 ASKED: dict[str, Any] = {
     "model": "demo-small",
@@ -70,7 +73,7 @@ def test_recorded_answers_give_the_same_bytes_and_nothing_is_counted(tmp_path, m
     first = Offline(configured, None, None).pack(BODY)
     again = Again(configured, [])
     monkeypatch.setattr(again, "_count", None)
-    outcome = again.recorded(first.story, BODY, configured.policy)
+    outcome = again.recorded(first.story, Asked(BODY), configured.policy)
     assert isinstance(outcome, Packed)
     assert outcome.body == first.body
     told = record(outcome.decision, Facts(trace_id="", time="", upstream="demo", upstream_model="demo-small"))
@@ -84,6 +87,23 @@ def test_a_trace_comes_out_as_recorded(command):
         assert out.splitlines()[0].startswith("aaa: 0 changed, 3 as before; evidence ")
         assert "as recorded" in out
         assert "1 of 1 came out as recorded" in out
+
+
+def test_headers_that_speak_to_the_proxy_are_part_of_the_request(command):
+    recorded = story(json.dumps({**ASKED, "context": {"class": "comparison"}}).encode())
+    row = {"trace_id": "aaa", "body": ASKED, "headers": {"X-Elbowroom-Class": "comparison"}}
+    assert command([recorded], [row])[0] == 0
+    assert command([recorded], [{**row, "headers": None}])[0] == 1
+
+
+def test_what_a_running_proxy_recorded_comes_out_again(tmp_path):
+    told = elbowroom("demo", cwd=tmp_path).stdout.decode()
+    traces = re.findall(r"^trace      (\w+)$", told, re.MULTILINE)
+    rows = [{"trace_id": trace, "body": one.body} for trace, one in zip(traces, samples(), strict=True)]
+    (tmp_path / "requests.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = elbowroom("replay", "--requests", "requests.jsonl", cwd=tmp_path)
+    assert done.returncode == 0
+    assert f"{len(rows)} of {len(rows)} came out as recorded" in done.stdout.decode()
 
 
 def test_another_policy_is_told_passage_by_passage(command, strict):
@@ -133,7 +153,7 @@ def test_what_bills_had_taught_is_part_of_the_recording(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     again = Again(settings_here(), [])
     taught = story(learned={"largest": 7, "bills": 3, "refused": 0})
-    outcome = again.recorded(taught, BODY, settings_here().policy)
+    outcome = again.recorded(taught, Asked(BODY), settings_here().policy)
     assert outcome is not None
     assert outcome.decision is not None
     assert outcome.decision.learned == Learned(7, 3)
@@ -152,6 +172,16 @@ def test_a_refusal_under_the_other_policy_is_said(command, tmp_path):
     status, out, _ = command([recorded], [{"trace_id": "aaa", "body": long}], "--policy", "q.yaml")
     assert status == 0
     assert "refused: context_length_exceeded" in out
+
+
+def test_a_request_that_could_not_be_read_has_nothing_to_replay(command, strict):
+    unread = record(None, Facts(trace_id="aaa", time="2026-03-01T10:00:00.000Z", status=400))
+    status, out, _ = command([unread], [{"trace_id": "aaa", "body": "{"}])
+    assert status == 0
+    assert "0 changed, 0 as before" in out
+    status, _, err = command([unread], [{"trace_id": "aaa", "body": "{"}], "--policy", strict)
+    assert status == 1
+    assert err.startswith("requests.jsonl:1: ")
 
 
 def test_bad_lines_are_named_and_the_rest_is_replayed(command):
