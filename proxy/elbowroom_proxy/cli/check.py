@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from elbowroom_proxy import settings
+from elbowroom_proxy.cli.explain import explained
 from elbowroom_proxy.cli.render import line
 from elbowroom_proxy.settings import Settings
 from elbowroom_proxy.vocabularies import FILES, Vocabularies
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Adds the one argument."""
+    """Adds the arguments."""
+    parser.add_argument("--explain", action="store_true", help="say the policy in words")
     parser.add_argument(
         "file", type=Path, nargs="?", metavar="FILE", help="elbowroom.yaml; without it the built-in one"
     )
@@ -29,6 +31,8 @@ def run(args: Namespace) -> int:
     file = args.file or settings.config_folder() / "elbowroom.yaml"
     read = settings.load(file)
     print(line("config", str(file)), *told(read), sep="\n")
+    if args.explain:
+        print("", *explained(read.policy), "", sep="\n")
     vocabularies = Vocabularies(files=read.tokenizers)
     faults = vocabularies.verify()
     for fault in faults:

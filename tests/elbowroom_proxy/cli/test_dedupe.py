@@ -55,8 +55,8 @@ def test_json_says_what_they_are_and_who_stays(command):
     assert status == 0
     copy, conflict, newer, different = map(json.loads, out.splitlines())
     assert copy == {
-        "label": "dup", "kind": "format", "lang": "en", "a": "a", "b": "b", "says": "dup", "merged": True, "stays": ["a"],
-        "detail": "same text as a",
+        "label": "dup", "kind": "format", "lang": "en", "a": "a", "b": "b",
+        "says": "dup", "merged": True, "stays": ["a"], "detail": "same text as a",
     }  # fmt: skip
     assert (conflict["says"], conflict["merged"], conflict["stays"]) == ("conflict", False, ["a", "b"])
     assert conflict["detail"] == "nothing says which one is right"
