@@ -10,10 +10,12 @@ TESTS := $(BIN)/python -m pytest -n 2 -q
 setup: $(STAMP)
 
 # The stamp is written last, so a setup that broke half-way is repeated.
+# ctok has a file of its own, since it runs on more Pythons than it declares.
 # --no-deps and --no-build-isolation: everything, the build backend too, comes from the hashed pins.
-$(STAMP): requirements/dev.txt
+$(STAMP): requirements/dev.txt requirements/claude.txt
 	$(PYTHON) -m venv --clear .venv
 	$(PIP) --require-hashes -r requirements/dev.txt
+	$(PIP) --no-deps --ignore-requires-python --require-hashes -r requirements/claude.txt
 	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 

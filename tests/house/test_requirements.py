@@ -10,6 +10,7 @@ import pytest
 from tests.house.tree import ROOT
 
 FILES = sorted((ROOT / "requirements").glob("*.txt"))
+WHOLE = [path for path in FILES if path.name != "claude.txt"]  # that one holds one package, for one extra
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PIN = re.compile(r"^([a-z0-9.-]+)(?:\[[a-z0-9,]+\])?==([^ ;\\]+)(?: ; [^\\]+?)? *\\?$")
 BAD_LITELLM = re.compile(r"1\.82\.[78]|1\.107\..*")
@@ -33,14 +34,14 @@ def pins(text: str) -> dict[str, list[tuple[str, int]]]:
     return found
 
 
-def test_there_are_the_three():
-    assert [path.name for path in FILES] == ["bench.txt", "dev.txt", "run.txt"]
+def test_there_are_these():
+    assert [path.name for path in FILES] == ["bench.txt", "claude.txt", "dev.txt", "run.txt"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_pin_has_a_hash(path):
     found = pins(path.read_text())
-    assert len(found) > 20
+    assert len(found) > 20 or path not in WHOLE
     assert [name for name, versions in found.items() for _, hashes in versions if not hashes] == []
 
 
@@ -59,10 +60,15 @@ def test_no_pin_has_an_address(path):
     assert re.findall(r"\w+://|--(?!hash=)[\w-]+|@", path.read_text()) == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", WHOLE, ids=lambda path: path.name)
 def test_no_pin_is_a_bad_litellm(path):
     [(version, _)] = pins(path.read_text())["litellm"]
     assert not BAD_LITELLM.fullmatch(version)
+
+
+def test_what_has_a_file_of_its_own_is_pinned_alike():
+    dev, alone = (pins((ROOT / "requirements" / f).read_text()) for f in ("dev.txt", "claude.txt"))
+    assert alone == {name: dev[name] for name in alone}
 
 
 def test_the_project_refuses_a_bad_litellm():

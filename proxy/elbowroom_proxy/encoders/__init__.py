@@ -22,7 +22,7 @@ KINDS = frozenset(module.name for module in pkgutil.iter_modules(__path__))
 
 # kind -> (module that it needs, its distribution, what to install)
 NEEDS = {
-    "ctok": ("ctok", "ctok", "elbowroom[claude], which needs Python 3.12 or later"),
+    "ctok": ("ctok", "ctok", "elbowroom[claude], on Python 3.11 by requirements/claude.txt"),
     "mistral": ("mistral_common", "mistral-common", "elbowroom[mistral]"),
     "tokenizer": ("tokenizers", "tokenizers", "elbowroom[local]"),
 }
