@@ -21,18 +21,19 @@ from starlette.routing import Route
 
 from elbowroom.clean.known import Known
 from elbowroom.records import Answer, Need, NeedCounts, NeedEndpointCount
-from elbowroom_proxy import endpoints, upstreams
+from elbowroom_proxy import endpoints, rerankers, upstreams
 from elbowroom_proxy import settings as configured
 from elbowroom_proxy.answering import Till
+from elbowroom_proxy.asides import Asides
 from elbowroom_proxy.calibration import Calibration
 from elbowroom_proxy.endpoint_counts import EndpointCounts
-from elbowroom_proxy.flow import Flow
 from elbowroom_proxy.metrics import Metrics
 from elbowroom_proxy.ports import CountCache, TraceSink, Upstream
 from elbowroom_proxy.principal import open_principal
 from elbowroom_proxy.routes import errors, health, metrics, models
 from elbowroom_proxy.routes.chat import Chat
-from elbowroom_proxy.settings import Endpoint, Keys, Settings
+from elbowroom_proxy.settings import RERANKERS, Endpoint, Keys, Settings
+from elbowroom_proxy.shared import Shared
 from elbowroom_proxy.sinks.jsonl import JsonlSink
 from elbowroom_proxy.stores.memory import MemoryCounts
 from elbowroom_proxy.stores.redis import RedisCounts
@@ -41,6 +42,7 @@ from elbowroom_proxy.vocabularies import Vocabularies, live
 
 CHAT_PATHS = ("/v1/chat/completions", "/chat/completions")
 KNOWN_BYTES = 64 << 20  # of document texts whose analysis is kept
+RERANK_TIMEOUT = 2.0  # seconds, where nothing is configured
 KEEP_ALIVE = 75  # seconds; longer than clients keep a connection, so that none finds it just closed
 
 
@@ -66,13 +68,22 @@ class Service:
         self.metrics.watch(self.tokens)
         self.metrics.watch_endpoints(self.endpoint_counts)
         self.upstreams = _upstreams(settings, self.tokens)
-        self.flow = Flow(
+        self.asides = Asides(
+            {name: rerankers.load(name)(settings.reranker) for name in _asked_rerankers(settings)},
+            self.upstreams,
+            settings.catalog.by_name,
+            rerank_timeout=settings.reranker.timeout if settings.reranker else RERANK_TIMEOUT,
+            secret=keys.counts,
+            cache=self.cache if isinstance(self.cache, RedisCounts) else None,
+        )
+        self.flow = Shared(
             catalog=settings.catalog,
             policy=settings.policy,
             identify=open_principal,
             counters=settings.counters,
             upstreams=self.upstreams,
             count=self._count,
+            aside=self.asides.answer,
             count_endpoints=self.endpoint_counts.models,
             calibration=self.calibration,
             known=Known(KNOWN_BYTES, live(settings.tokenizers.values())),
@@ -112,6 +123,7 @@ class Service:
             await upstream.close()
         await self.tokens.close()
         await self.endpoint_counts.close()
+        await self.asides.close()
         await self.calibration.close()
         await self.cache.close()
         await self.sink.close()
@@ -180,6 +192,11 @@ def log_to_stderr(level: int = logging.INFO) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+
+
+def _asked_rerankers(settings: Settings) -> frozenset[str]:
+    """Those that a policy may name: all that need nothing, and the one that is configured."""
+    return RERANKERS if settings.reranker is not None else RERANKERS - {"http"}
 
 
 def _upstreams(settings: Settings, tokens: Tokens) -> Mapping[str, Upstream]:

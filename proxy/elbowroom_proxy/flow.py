@@ -10,35 +10,27 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
 import structlog
-from msgspec import Struct
 
-from elbowroom.clean.known import Known
-from elbowroom.count.counter import Counter
 from elbowroom.decision import Setting, decide, recount
 from elbowroom.errors import ElbowroomError, Overloaded
-from elbowroom.read.catalog import Catalog
-from elbowroom.read.policy import Policy
 from elbowroom.read.request import read_request
-from elbowroom.records import Answer, Need, Packed, Refused, Request
+from elbowroom.records import Answer, Need, NeedRerank, NeedSummary, Packed, Refused, Request
 from elbowroom.write.citations import Verifier
 from elbowroom_proxy import wire
 from elbowroom_proxy.answering import drive
-from elbowroom_proxy.calibration import Calibration
-from elbowroom_proxy.metrics import Metrics
-from elbowroom_proxy.ports import Call, Reply, TraceSink, Upstream
-from elbowroom_proxy.principal import Identify
+from elbowroom_proxy.ownreply import OwnReply
+from elbowroom_proxy.ports import Call, Reply
 from elbowroom_proxy.quiet import settled, with_silences
+from elbowroom_proxy.shared import Shared
 from elbowroom_proxy.story import Story
 from elbowroom_proxy.streamed import Streamed
 from elbowroom_proxy.whole import whole
 
 PING = b": ping\n\n"
 SETTLE = 0.2  # seconds to wait for the end of a body whose last event was relayed, so that its connection is kept
-LAST_WORDS = 2.0  # seconds that clients who do not read get to take an error, when the server is shutting down
 SHUTDOWN = Overloaded("The proxy is shutting down.")
 
 log = structlog.get_logger("elbowroom")
@@ -63,44 +55,11 @@ class Head(NamedTuple):
 Part = Head | bytes
 
 
-class Flow(Struct, kw_only=True):
-    """What all requests share. `policy` may be swapped whole; a request takes one at its start."""
-
-    catalog: Catalog
-    policy: Policy
-    identify: Identify
-    counters: Mapping[str, Counter]  # by model name
-    upstreams: Mapping[str, Upstream]  # by model name
-    count: Callable[[Need, set[str]], Awaitable[Answer]]  # the set takes one request's degradations
-    known: Known
-    nonce_key: bytes
-    hash_key: bytes
-    sink: TraceSink
-    metrics: Metrics
-    count_endpoints: frozenset[str] = frozenset()  # the models whose providers can be asked to count
-    calibration: Calibration = msgspec.field(default_factory=Calibration)
-    ping_interval: float | None = None  # seconds
-    working: set[asyncio.Task[Any]] = msgspec.field(default_factory=set)
-
-    def exchange(self, headers: Mapping[str, str]) -> Exchange:
-        """One request, its headers read (names in lower case), its body not yet."""
-        return Exchange(self, headers)
-
-    def work(self, task: asyncio.Task[Any]) -> None:
-        """`drained` waits for it."""
-        self.working.add(task)
-        task.add_done_callback(self.working.discard)
-
-    async def drained(self) -> None:
-        """Returns when nothing is under way, so that every record is with the sink; `LAST_WORDS` at the latest."""
-        if self.working:
-            await asyncio.wait(self.working, timeout=LAST_WORDS)
-
-
 class Exchange:
     """One request and its answer. `parts()` is asked for once."""
 
-    def __init__(self, flow: Flow, headers: Mapping[str, str]) -> None:
+    def __init__(self, flow: Shared, headers: Mapping[str, str]) -> None:
+        """Its headers are read (names in lower case), its body is not yet."""
         self._flow = flow
         self._headers = headers
         self._story = Story(headers, flow.metrics, flow.sink, flow.calibration)
@@ -184,13 +143,15 @@ class Exchange:
         )
         outcome = await drive(decide(request, setting), self._answer)
         story.decision = outcome.decision
-        if isinstance(outcome, Packed) and outcome.decision.counted is None:
+        if isinstance(outcome, Packed) and outcome.reply is None and outcome.decision.counted is None:
             # It fits whatever the count says, so the count need not be waited for.
             story.counting = asyncio.create_task(drive(recount(request, setting), self._answer))
             flow.work(story.counting)
         return request, outcome
 
     async def _answer(self, need: Need) -> Answer:
+        if isinstance(need, NeedRerank | NeedSummary):
+            return await self._flow.aside(need, self._story.asides)
         return await self._flow.count(need, self._story.notes)
 
     async def _send(self, request: Request, packed: Packed) -> Reply:
@@ -198,6 +159,9 @@ class Exchange:
         model = packed.decision.model
         call = Call("/chat/completions", packed.body, wire.upstream_headers(self._headers), model, request.stream)
         story.mark("overhead")
+        if packed.reply is not None:
+            story.own = True
+            return OwnReply(packed.reply, request.params, ident=story.trace_id, created=int(time.time()))
         reply = await self._flow.upstreams[model].send(call)
         story.mark("first_byte")
         return reply

@@ -79,6 +79,30 @@ class Question(Struct, frozen=True):
     value: Mapping[str, Any]
 
 
+class Scored(Struct, frozen=True):
+    """What a reranker says."""
+
+    scores: tuple[float, ...]  # one a text, in its own scale
+    micro_usd: int = 0  # what the question cost
+
+
+class Reranker(Protocol):
+    """Says how relevant texts are to a question."""
+
+    async def scores(self, question: str, texts: Sequence[str]) -> Scored:
+        """One score a text, in their order. Raises `RerankUnavailable`."""
+
+    async def close(self) -> None: ...
+
+
+class TextCache(Protocol):
+    """Texts that were made once, by key. Losing one costs making it again: it raises nothing."""
+
+    async def get_text(self, key: str) -> str | None: ...
+
+    async def put_text(self, key: str, text: str) -> None: ...
+
+
 class EndpointCounter(Protocol):
     """A provider's protocol for counting a prompt. It does no I/O: `endpoint_counts` sends the question."""
 

@@ -18,7 +18,7 @@ import msgspec
 import structlog
 from msgspec import structs
 
-from elbowroom.account.trace import Billed, Cited, Facts, record, report
+from elbowroom.account.trace import Aside, Billed, Cited, Facts, record, report
 from elbowroom.records import Count, Decision, Model, Principal, Request
 from elbowroom.write.citations import Citation
 from elbowroom_proxy import wire
@@ -62,7 +62,9 @@ class Story:
         self.said: Said | None = None
         self.refusal: bytes | None = None  # the body of an upstream's error
         self.disconnected = False
+        self.own = False  # no upstream was asked; the answer is the proxy's own
         self.notes: set[str] = set()
+        self.asides: list[Aside] = []
         self._time = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._client_request_id = headers.get("x-client-request-id")
         self._metrics = metrics
@@ -129,8 +131,8 @@ class Story:
             conversation_id=self.request.context.conversation_id if self.request else None,
             subject=principal.subject if principal else None,
             tenant=principal.tenant if principal else None,
-            upstream=self.model.upstream if self.model else None,
-            upstream_model=self.model.upstream_model if self.model else None,
+            upstream=self.model.upstream if self.model and not self.own else None,
+            upstream_model=self.model.upstream_model if self.model and not self.own else None,
             stream=self.request.stream if self.request else False,
             status=self.status,
             error=self.error,
@@ -140,6 +142,7 @@ class Story:
             cited=self._cited(said) if said else None,
             calls_refused=said.calls_refused if said else 0,
             timings_ms=dict(self._timings),
+            asides=tuple(self.asides),
             disconnected=self.disconnected,
             notes=tuple(sorted(notes)),
         )

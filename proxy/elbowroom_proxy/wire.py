@@ -28,7 +28,8 @@ STREAM_HEADERS: Final = {
 }
 
 _TYPES = {401: "authentication_error", 402: "insufficient_quota", 403: "permission_error", 429: "rate_limit_error"}
-_RETRY_AFTER = {"overloaded": "1", "count_unavailable": "1", "ledger_unavailable": "1"}  # seconds
+# Seconds.
+_RETRY_AFTER = {"overloaded": "1", "count_unavailable": "1", "rerank_unavailable": "1", "ledger_unavailable": "1"}
 _NEVER_AGAIN = frozenset({"insufficient_quota", "internal_error", "invalid_config"})
 
 _UP = ("accept", "openai-beta", "traceparent", "tracestate", "x-client-request-id")
@@ -120,6 +121,8 @@ def decision_headers(trace_id: str, request_id: str, decision: Decision | None) 
         "x-elbowroom-admitted": str(admitted),
         "x-elbowroom-dropped": str(len(decision.documents) - admitted),
     }
+    if decision.evidence_sufficient is not None:
+        headers["x-elbowroom-evidence-sufficient"] = str(decision.evidence_sufficient).lower()
     if decision.counted is not None:
         headers["x-elbowroom-prompt-tokens"] = str(decision.counted.tokens)
         headers["x-elbowroom-count-basis"] = decision.counted.basis.value

@@ -190,7 +190,8 @@ class _Walk:
         choice = structs.replace(choice, packing=structs.replace(choice.packing, dropped=lost + choice.packing.dropped))
         settled = yield from self._settled(choice, recipe, query_class, parts, fitted)
         if settled.reply is not None:
-            return Packed(b"", self.decision(None), (), usage_asked=False, reply=settled.reply)
+            asked = (request.params.get("stream_options") or {}).get("include_usage")
+            return Packed(b"", self.decision(None), (), request.stream and not asked, reply=settled.reply)
         written = settled.written
         sources = tuple(source_of(label, one.passage) for label, one in written.labelled)
         return self._packed(written.text, parts, counted=written.counted, sources=sources)

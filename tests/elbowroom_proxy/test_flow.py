@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from elbowroom.errors import CountUnavailable
-from elbowroom_proxy.flow import ClientGone, Head
+from elbowroom_proxy.flow import ClientGone, Exchange, Head
 from elbowroom_proxy.ports import Call
 from elbowroom_proxy.tokens import Tokens
 from tests.proxy import Run, RunningProxy, config
@@ -332,7 +332,7 @@ def test_usage_that_the_client_asked_for_is_not_hidden(proxy, upstream):
 
 async def test_an_exchange_is_an_iterator_and_needs_no_server(proxy):
     flow = proxy.service.flow
-    exchange = flow.exchange({})
+    exchange = Exchange(flow, {})
 
     async def leave() -> bytes:
         raise ClientGone
@@ -342,7 +342,7 @@ async def test_an_exchange_is_an_iterator_and_needs_no_server(proxy):
     async def nonsense() -> bytes:
         return b"?"
 
-    exchange = flow.exchange({})
+    exchange = Exchange(flow, {})
     parts: AsyncIterator[Head | bytes] = exchange.parts(nonsense)
     head = await anext(parts)
     assert isinstance(head, Head)

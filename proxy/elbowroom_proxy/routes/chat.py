@@ -13,19 +13,20 @@ from typing import Any, cast
 from starlette.types import Receive, Scope, Send
 
 from elbowroom.errors import RequestTooLarge
-from elbowroom_proxy.flow import ClientGone, Exchange, Flow, Head
+from elbowroom_proxy.flow import ClientGone, Exchange, Head
+from elbowroom_proxy.shared import Shared
 
 
 class Chat:
     """The plain ASGI endpoint."""
 
-    def __init__(self, flow: Flow, max_body_bytes: int) -> None:
+    def __init__(self, flow: Shared, max_body_bytes: int) -> None:
         self._flow = flow
         self._max_body_bytes = max_body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        exchange = self._flow.exchange(headers)
+        exchange = Exchange(self._flow, headers)
         response = _Response(send)
         work = cast("asyncio.Task[Any]", asyncio.current_task())
         self._flow.work(work)

@@ -21,6 +21,7 @@ from redis.backoff import NoBackoff
 Result = TypeVar("Result")
 
 DIFFERENCES = "eb:err:1"
+DAY = 86_400  # seconds
 MONTH = 30 * 86_400  # seconds
 
 
@@ -104,6 +105,23 @@ class RedisCounts:
             return {key: [n for one in values if (n := _integer(one)) is not None] for key, values in found if values}
 
         return await self._try(read)
+
+    async def get_text(self, key: str) -> str | None:
+        """The text under that key; None where there is none, or the store cannot be reached."""
+
+        async def ask() -> bytes | str | None:
+            return await self._redis.get(key)
+
+        value = await self._try(ask)
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+    async def put_text(self, key: str, text: str) -> None:
+        """Writes it; silent while the store cannot be reached."""
+
+        async def write() -> Any:
+            return await self._redis.set(key, text, ex=DAY)
+
+        await self._try(write)
 
     async def healthy(self) -> bool:
         """Whether the store answers now; asks even while it is left alone."""

@@ -34,6 +34,19 @@ class Cited(Struct, frozen=True):
     uncited: tuple[str, ...] = ()  # admitted, and not cited
 
 
+class Aside(Struct, frozen=True):
+    """A call beside the answer's own: to a reranker, or to a model for a summary."""
+
+    purpose: str  # rerank or summary
+    by: str  # the reranker's name, or the model's
+    ms: float = 0.0
+    micro_usd: int | None = None  # None: nobody said what it costs
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached: bool = False
+    failed: str = ""  # why there was no answer
+
+
 class Facts(Struct, frozen=True, kw_only=True):
     """What the service knows and the engine does not. Times in ms, measured by the service."""
 
@@ -55,6 +68,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     cited: Cited | None = None
     calls_refused: int = 0  # calls in the answer to tools that the request did not have
     timings_ms: dict[str, float] = {}
+    asides: tuple[Aside, ...] = ()
     disconnected: bool = False
     notes: tuple[str, ...] = ()  # degradations that only the service can see
 
@@ -100,8 +114,29 @@ def _decided(decision: Decision | None) -> dict[str, Any]:
         "learned": msgspec.to_builtins(decision.learned),
         "tools_removed": list(decision.tools_removed),
         "edits": [edit.value for edit in decision.edits],
-        "answers": [list(answer) for answer in decision.answers],
+        "reranking": msgspec.to_builtins(decision.rerank),
+        "history_summary": msgspec.to_builtins(decision.history_summary),
+        "evidence_sufficient": decision.evidence_sufficient,
+        "lacks": decision.lacks,
+        "fallback": decision.fallback,
+        "too_much": _too_much(decision),
+        # A summary's text is no number: it stays out, as all texts do.
+        "answers": [[None if isinstance(one, str) else one for one in answer] for answer in decision.answers],
     }
+
+
+def _too_much(decision: Decision) -> list[dict[str, Any]]:
+    """What yielded because there was not room for all, in the order in which it yields; only what did."""
+    fates = decision.documents
+    summary = decision.history_summary
+    steps = {
+        "passages_dropped": sum(fate.reason in (Drop.OVER_BUDGET, Drop.OVER_COUNT) for fate in fates),
+        "passages_shortened": sum(fate.decision == "admitted" and fate.form != "whole" for fate in fates),
+        "messages_summarised": summary.messages if summary is not None else 0,
+        "messages_dropped": len(decision.history_dropped) if summary is None else 0,
+        "examples_dropped": len(decision.examples_dropped),
+    }
+    return [{"step": step, "n": n} for step, n in steps.items() if n]
 
 
 def _shown(fate: Any) -> int:

@@ -43,7 +43,7 @@ def summarise(
     if not text.strip():
         return ""
     answer = yield NeedSummary(policy.model, text, min(room - FRAME, policy.max_tokens), policy.timeout)
-    return known.text(answer[0]).clean if answer else ""
+    return known.text(answer[0]).clean if answer and isinstance(answer[0], str) else ""
 
 
 def transcript(turn: Sequence[Message]) -> str:

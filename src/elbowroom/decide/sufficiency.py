@@ -68,7 +68,8 @@ def with_summaries(choice: Choice, recipe: Recipe, pieces: Pieces, known: Known,
     more = yield from recipe.pack(structs.replace(job, passages=summed, budget=left, limits=limits, gates=gates))
     whole = {one.document.position: one for one in first.values()}
     admitted = tuple(
-        structs.replace(one, passage=whole[one.passage.document.position], spans=(), form="summary") for one in more.admitted
+        structs.replace(one, passage=whole[one.passage.document.position], spans=(), form="summary")
+        for one in more.admitted
     )
     positions = {one.passage.document.position for one in admitted}
     dropped = tuple(one for one in packing.dropped if one.passage.document.position not in positions)

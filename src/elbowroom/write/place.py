@@ -127,7 +127,11 @@ def _limit_output(
         return [Edit.OUTPUT_CLAMPED] if above else []
     if output_cap is None:
         return []
-    reasons = model.family.startswith(_REASONING) or model.upstream_model.rpartition("/")[2].startswith(_REASONING)
-    name = "max_completion_tokens" if reasons else "max_tokens"
-    fields[name] = encode(output_cap)
+    fields[output_limit(model)] = encode(output_cap)
     return [Edit.OUTPUT_CAPPED]
+
+
+def output_limit(model: Model) -> str:
+    """The member by which that model is told the most that it may answer."""
+    reasons = model.family.startswith(_REASONING) or model.upstream_model.rpartition("/")[2].startswith(_REASONING)
+    return "max_completion_tokens" if reasons else "max_tokens"

@@ -1,0 +1,59 @@
+"""What all requests of one process share.
+
+Knows: the parts, by what they are for, and which work is still under way.
+Does not know: what a request does with any of them (`flow`), or how they were built (`app`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from elbowroom.account.trace import Aside
+from elbowroom.clean.known import Known
+from elbowroom.count.counter import Counter
+from elbowroom.read.catalog import Catalog
+from elbowroom.read.policy import Policy
+from elbowroom.records import Answer, Need, NeedRerank, NeedSummary
+from elbowroom_proxy.asides import nobody
+from elbowroom_proxy.calibration import Calibration
+from elbowroom_proxy.metrics import Metrics
+from elbowroom_proxy.ports import TraceSink, Upstream
+from elbowroom_proxy.principal import Identify
+
+LAST_WORDS = 2.0  # seconds that clients who do not read get to take an error, when the server is shutting down
+
+
+class Shared(Struct, kw_only=True):
+    """What all requests share. `policy` may be swapped whole; a request takes one at its start."""
+
+    catalog: Catalog
+    policy: Policy
+    identify: Identify
+    counters: Mapping[str, Counter]  # by model name
+    upstreams: Mapping[str, Upstream]  # by model name
+    count: Callable[[Need, set[str]], Awaitable[Answer]]  # the set takes one request's degradations
+    known: Known
+    nonce_key: bytes
+    hash_key: bytes
+    sink: TraceSink
+    metrics: Metrics
+    aside: Callable[[NeedRerank | NeedSummary, list[Aside]], Awaitable[Answer]] = nobody  # the list is told of the call
+    count_endpoints: frozenset[str] = frozenset()  # the models whose providers can be asked to count
+    calibration: Calibration = msgspec.field(default_factory=Calibration)
+    ping_interval: float | None = None  # seconds
+    working: set[asyncio.Task[Any]] = msgspec.field(default_factory=set)
+
+    def work(self, task: asyncio.Task[Any]) -> None:
+        """`drained` waits for it."""
+        self.working.add(task)
+        task.add_done_callback(self.working.discard)
+
+    async def drained(self) -> None:
+        """Returns when nothing is under way, so that every record is with the sink; `LAST_WORDS` at the latest."""
+        if self.working:
+            await asyncio.wait(self.working, timeout=LAST_WORDS)
