@@ -36,8 +36,8 @@ def _paths(words: str) -> _Paths:
 _TEXT = _paths("text content page_content pageContent snippet data.text data.snippet node.text document.text document")
 _TEXT_ROOTS = frozenset(outer for _, outer, _ in _TEXT)
 _MUST_AGREE = ("text", "content", "page_content")
-_ID = _paths("id chunk_id id_ node.id_ doc_id document_id")
-_METADATA = _paths("metadata meta attributes data node.metadata")
+_ID = _paths("id chunk_id id_ node.id_ doc_id document_id document.id document.doc_id")
+_METADATA = _paths("metadata meta attributes data node.metadata document.metadata")
 
 
 def read_documents(value: Any, max_documents: int) -> tuple[Document, ...]:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from elbowroom.errors import InvalidRequest
+from elbowroom.read.message import encode
 from elbowroom.read.rawjson import decode, whole
 
 # Under which names a result holds its list; the first that is there.
@@ -56,29 +57,27 @@ def _literal(text: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an escape that Python does not know is the tool's business
-            return ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return decode(encode(ast.literal_eval(text)))  # with JSON's own types
+    except (InvalidRequest, ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
 
 
-def _list(value: Any, depth: int) -> list[Any]:
+def _list(value: str | list[Any] | dict[str, Any], depth: int) -> list[Any]:
     if isinstance(value, str):
         inside = _value(value) if depth == 0 else value
         return _list(inside, 1) if not isinstance(inside, str) else [value] if value.strip() else []
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         return [one for item in value for one in _item(item, depth)]
-    if isinstance(value, dict):
-        for name in _LISTS:
-            inside = value.get(name)
-            if isinstance(inside, list) or (isinstance(inside, dict) and depth < _DEEPEST and _holds_list(inside)):
-                return _list(inside, depth + 1)
-        return [value]
-    return [] if value is None else [value]
+    for name in _LISTS:
+        inside = value.get(name)
+        if isinstance(inside, list) or (isinstance(inside, dict) and depth < _DEEPEST and _holds_list(inside)):
+            return _list(inside, depth + 1)
+    return [value]
 
 
 def _item(item: Any, depth: int) -> list[Any]:
     """One element of a list: as a rule one document."""
-    if isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], dict) and isinstance(item[1], float):
+    if isinstance(item, list) and len(item) == 2 and isinstance(item[0], dict) and isinstance(item[1], float):
         return [{"score": item[1], **item[0]}]
     if isinstance(item, dict) and item.get("type") == "text" and isinstance(item.get("text"), str):
         inside = _value(item["text"])

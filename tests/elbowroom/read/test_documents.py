@@ -1,12 +1,17 @@
 """Documents in every shape that retrievers use become one shape, or an error that names field and position."""
 
+import json
+from pathlib import Path
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from elbowroom.errors import InvalidDocument
-from elbowroom.read.documents import read_documents
+from elbowroom.read.documents import read_documents, read_part, read_returned
+from elbowroom.read.returned import returned
 from elbowroom.records import Document
 
 
@@ -46,7 +51,7 @@ def test_the_whole_of_it():
         "access": {"tenant": "x"},
     }
     expected = {**value, "position": 0, "score": 1.0, "supersedes": ("old",), "highlights": ("h",)}
-    assert msgspec.structs.asdict(one({**value, "unknown": {"deep": []}})) == expected
+    assert msgspec.structs.asdict(one({**value, "unknown": {"deep": []}})) == {**expected, "message": None}
 
 
 def test_a_bare_string_is_a_document_without_a_label():
@@ -265,3 +270,89 @@ def test_anything_is_read_whole_or_refused_by_name(values):
     for document in documents:
         for text in (document.id, document.text, document.title, document.source, document.url, repr(document.access)):
             (text or "").encode()  # no lone surrogate is left
+
+
+# --- what tools return ------------------------------------------------------------------------------------------------
+
+
+def back(value: Any) -> Document:
+    (document,) = read_returned([value], 7)
+    assert document.position == 7
+    return document
+
+
+def test_what_a_tool_returned_is_read_like_what_a_client_tags():
+    assert back({"id": "a", "text": "Paris.", "score": 0.5}) == Document(7, "a", "Paris.", score=0.5)
+    assert back("Paris.") == Document(7, "d7", "Paris.")
+
+
+def test_what_is_wrong_in_it_is_left_out():
+    assert back({"id": [], "text": "Paris.", "title": 7.5, "score": "high"}) == Document(7, "d7", "Paris.")
+    assert back({"id": "a", "text": "One.", "content": "Two."}) == Document(7, "a", "One.")
+    assert back({"id": "a" * 300, "content": 7, "snippet": "Paris.", "url": "u"}) == Document(
+        7, "d7", "Paris.", url="u"
+    )
+    assert back({"text": None, "title": []}).text == '{"text":null,"title":[]}'
+
+
+def test_what_has_no_text_says_its_json_without_vectors():
+    row = {"id": "a", "name": "Paris", "embedding": [1.0], "x": [0.5] * 40, "deep": [{"vector": [1], "n": [1, 2]}]}
+    assert back(row) == Document(7, "a", '{"id":"a","name":"Paris","deep":[{"n":[1,2]}]}')
+    assert back(7) == Document(7, "d7", "7")
+    assert back([[0.5] * 3]).text == "[[0.5,0.5,0.5]]"
+
+
+def test_a_label_that_cannot_be_read_still_stands_for_a_restriction():
+    assert back({"text": "Paris.", "access": "everybody"}).access == {}
+    assert back({"text": "Paris.", "metadata": {"access": 7}, "title": []}).access == {}
+    assert back({"text": "Paris.", "access": {"label": "x"}, "title": []}).access == {"label": "x"}
+    assert back({"text": "Paris.", "metadata": 7}).access is None
+
+
+def test_a_part_says_where_it_was():
+    assert read_part({"text": "Paris."}, 3, "here") == Document(3, "d3", "Paris.")
+    with pytest.raises(InvalidDocument, match=r"^here\.title must be") as caught:
+        read_part({"text": "Paris.", "title": []}, 3, "here")
+    assert caught.value.param == "here.title"
+    with pytest.raises(InvalidDocument, match=r"^here has no text"):
+        read_part({}, 3, "here")
+
+
+# --- what libraries hand over -----------------------------------------------------------------------------------------
+
+LIBRARIES = Path(__file__).parents[2] / "fixtures" / "libraries"
+TEXTS = ["Annual plans are refunded within fourteen days.", "年度方案可在十四天内退款。"]
+SHAPES = [
+    (file.stem, name, shape)
+    for file in sorted(LIBRARIES.glob("*.json"))
+    for name, shape in json.loads(file.read_text("utf-8")).items()
+    if name not in ("made_with", "tool_content")  # the latter are parts of messages: `embedded` reads them
+]
+
+
+@pytest.mark.parametrize(("library", "name", "shape"), SHAPES, ids=[f"{one} {two}" for one, two, _ in SHAPES])
+def test_documents_of_a_library_pass_as_they_are(library: str, name: str, shape: Any):
+    """As a tag where it is a list of objects, and as a tool's result in any case."""
+    text = shape if isinstance(shape, str) else json.dumps(shape, ensure_ascii=False)
+    through_tool = read_returned(returned([text]), 0)
+    if name == "tool_text":  # a notation that nothing can be read from: one document
+        assert [document.text for document in through_tool] == [shape]
+        return
+    if name == "rerank_response":  # it has indexes and no texts
+        assert [json.loads(document.text or "")["index"] for document in through_tool] == [0, 1]
+        return
+    read = [through_tool]
+    if isinstance(shape, list) and name != "with_scores":
+        read.append(read_documents(shape, 10))
+    for documents in read:
+        assert [document.text for document in documents] == TEXTS
+        if name != "rerank_results":
+            assert [document.id for document in documents] == ["kb-7#0", "kb-7#1"]
+            assert [document.title for document in documents] == ["Refund policy", "退款政策"]
+            assert {document.url for document in documents} == {"https://kb.example/7"}
+        if library != "cohere" and name != "node":
+            assert [document.score for document in documents] == [0.91, 0.42]
+
+
+def test_every_library_has_left_its_shapes():
+    assert {library for library, _, _ in SHAPES} == {"cohere", "haystack", "langchain", "llama_index", "reranker"}

@@ -1,0 +1,58 @@
+"""Values go by their paths, and every other byte stays."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elbowroom.decide.redact import without_paths
+
+ROWS = {"total": 2.0, "rows": [{"mail": "a@x", "name": "A", "in": {"mail": "b@x"}}, {"name": "B"}, 7]}
+
+
+def kept(value: Any, *paths: str) -> tuple[Any, int]:
+    found = without_paths(json.dumps(value), paths)
+    assert found is not None
+    return json.loads(found[0]), found[1]
+
+
+def test_a_path_goes_through_lists_and_objects():
+    without = {"total": 2.0, "rows": [{"name": "A", "in": {"mail": "b@x"}}, {"name": "B"}, 7]}
+    assert kept(ROWS, "rows.mail") == (without, 1)
+    assert kept([ROWS], "rows.in.mail", "rows.mail")[1] == 2
+    assert kept(ROWS, "rows.*")[0] == {"total": 2.0, "rows": [{}, {}, 7]}
+    assert kept(ROWS, "*") == ({}, 2)
+    assert kept(ROWS, "*.in.*")[0]["rows"][0]["in"] == {}
+    assert kept(ROWS, "nowhere", "total.deeper") == (ROWS, 0)
+
+
+def test_bytes_that_stay_are_the_tools_own():
+    assert without_paths(' {"a": 1.0,  "b":"\\u00e9"} ', ("c",)) == (' {"a": 1.0,  "b":"\\u00e9"} ', 0)
+    assert without_paths(' {"a": 1.0,  "b":"\\u00e9"} ', ("a",)) == ('{"b":"\\u00e9"}', 1)
+
+
+def test_json_on_every_line():
+    assert without_paths('{"a":1,"b":2}\n\n{"a":3}\n', ("a",)) == ('{"b":2}\n\n{}\n', 2)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "plain", '{"a":1', '{"a":1}\nplain', '{"a":1,"a":2}', "[1,]", '"a"'])
+def test_where_nobody_can_say_what_stands_where_there_is_no_answer(text: str):
+    assert without_paths(text, ("a",)) is None
+
+
+VALUES = st.recursive(
+    st.integers() | st.text(max_size=3),
+    lambda one: st.lists(one, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "c"]), one, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b"]), VALUES, max_size=2))
+def test_nothing_of_that_name_is_left_on_its_level(value: dict[str, Any]):
+    left, gone = kept(value, "a")
+    assert left == {name: one for name, one in value.items() if name != "a"}
+    assert gone == ("a" in value)

@@ -1,0 +1,178 @@
+"""Documents are taken out of messages, and everything else in these stays as it came."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elbowroom.errors import InvalidDocument
+from elbowroom.read.embedded import Lifted, lift
+from elbowroom.read.policy import Policy, Tool
+from elbowroom.read.split import tool_names
+from elbowroom.records import Document, Edit, Request
+from tests.walk import read
+
+SEARCH = Policy(tools={"search": Tool(returns="documents")})
+COHERE = {"type": "document", "document": {"id": "c1", "data": {"text": "Paris.", "title": "Geo"}}}
+CLAUDE = {
+    "type": "document",
+    "source": {"type": "text", "media_type": "text/plain", "data": "Lyon."},
+    "title": "Cities",
+}
+RESULT = {
+    "type": "search_result",
+    "source": "https://kb.example/3",
+    "title": "Nice",
+    "content": [{"type": "text", "text": "Nice."}],
+}
+ASKED = {"type": "text", "text": "Which?"}
+
+
+def talk(content: Any = "Which?", *results: Any, tool: str = "search", **more: Any) -> Request:
+    calls = [
+        {"id": f"c{at}", "type": "function", "function": {"name": tool, "arguments": "{}"}}
+        for at in range(len(results))
+    ]
+    answers = [
+        {"role": "tool", "tool_call_id": call["id"], "content": text} for call, text in zip(calls, results, strict=True)
+    ]
+    called = [{"role": "assistant", "content": None, "tool_calls": calls}] if calls else []
+    return read({"model": "m", "messages": [{"role": "user", "content": content}, *called, *answers], **more})
+
+
+def lifted(request: Request, policy: Policy = SEARCH) -> Lifted:
+    return lift(request, tool_names(request), policy)
+
+
+def told(one: Lifted) -> list[tuple[str, str | None, int | None]]:
+    return [(document.id, document.text, document.message) for document in one.request.documents]
+
+
+def test_without_documents_the_request_is_itself():
+    for request in (talk(), talk([ASKED]), talk("Which?", '[{"text": "Paris."}]', tool="other")):
+        assert lifted(request) == Lifted(request)
+
+
+def test_document_parts_leave_their_message():
+    found = lifted(talk([ASKED, COHERE, {"type": "text", "text": "And?"}, CLAUDE, RESULT]))
+    assert told(found) == [("c1", "Paris.", 0), ("d1", "Lyon.", 0), ("d2", "Nice.", 0)]
+    assert [document.title for document in found.request.documents] == ["Geo", "Cities", "Nice"]
+    assert found.request.documents[2].url == "https://kb.example/3"
+    assert found.request.messages[0].value["content"] == [ASKED, {"type": "text", "text": "And?"}]
+    assert json.loads(found.request.messages[0].raw) == found.request.messages[0].value
+    assert found.homes == {0: 1}
+    assert (found.request.tagged, found.edits) == (True, (Edit.TAGS_REMOVED,))
+
+
+def test_a_message_of_nothing_but_documents_has_an_empty_text():
+    found = lifted(talk([COHERE], [CLAUDE, RESULT], tool="other"))
+    assert [message.value["content"] for message in found.request.messages] == ["", None, ""]
+    assert found.homes == {0: 0, 2: 0}
+    assert [document.message for document in found.request.documents] == [0, 2, 2]
+
+
+def test_what_was_tagged_comes_first():
+    found = lifted(talk([COHERE, ASKED], documents=[{"id": "t", "text": "Tagged."}]))
+    assert told(found) == [("t", "Tagged.", None), ("c1", "Paris.", 0)]
+    assert [document.position for document in found.request.documents] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("part", "document"),
+    [
+        ({"type": "document", "document": "Paris."}, Document(0, "d0", "Paris.")),
+        ({"type": "document", "document": {"id": "a", "text": "P.", "score": 0.5}}, Document(0, "a", "P.", score=0.5)),
+        ({"type": "document", "document": {"data": '{"text": "Paris."}'}}, Document(0, "d0", "Paris.")),
+        ({"type": "document", "document": {"data": "Paris."}}, Document(0, "d0", "Paris.")),
+        ({"type": "document", "document": {"data": "7"}}, Document(0, "d0", "7")),
+        ({"type": "document", "text": "Paris.", "id": "a"}, Document(0, "a", "Paris.")),
+        ({"type": "document", "source": {"type": "content", "content": "Paris."}}, Document(0, "d0", "Paris.")),
+        ({"type": "document", "source": {"type": "content", "content": [ASKED]}}, Document(0, "d0", "Which?")),
+        ({"type": "search_result", "content": [ASKED]}, Document(0, "d0", "Which?")),
+    ],
+)  # fmt: skip
+def test_the_shapes_of_a_part(part: dict[str, Any], document: Document):
+    (found,) = lifted(talk([ASKED, part])).request.documents
+    assert (found.id, found.text, found.score) == (document.id, document.text, document.score)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "document", "source": {"type": "base64", "data": "JVBERi0="}},
+        {"type": "document", "source": {"type": "url", "url": "https://x.example/a.pdf"}},
+        {"type": "document", "title": "Nothing"},
+        {"type": "image_url", "image_url": {"url": "https://x.example/a.png"}},
+    ],
+)
+def test_a_part_without_text_travels_as_it_came(part: dict[str, Any]):
+    request = talk([ASKED, part])
+    assert lifted(request) == Lifted(request)
+
+
+def test_where_documents_are_the_providers_parts_are_left_to_it():
+    policy = Policy(documents="upstream", tools=SEARCH.tools)
+    request = talk([ASKED, COHERE])
+    assert lifted(request, policy) == Lifted(request)
+    assert told(lifted(talk([COHERE], '["Paris."]'), policy)) == [("d0", "Paris.", 2)]
+
+
+def test_a_part_that_cannot_be_read_is_named_by_its_place():
+    with pytest.raises(InvalidDocument, match=r"messages\[0\]\.content\[1\]\.title must be") as caught:
+        lifted(talk([ASKED, {"type": "document", "document": {"text": "Paris.", "title": []}}]))
+    assert caught.value.param == "messages[0].content[1].title"
+    with pytest.raises(InvalidDocument, match=r"messages\[0\]\.content\[0\] has no text"):
+        lifted(talk([{"type": "document", "document": {"id": "a"}}]))
+
+
+def test_the_parts_that_coheres_library_makes():
+    file = Path(__file__).parents[2] / "fixtures" / "libraries" / "cohere.json"
+    parts = json.loads(file.read_text("utf-8"))["tool_content"]
+    for request in (talk([ASKED, *parts]), talk("Which?", parts, tool="other"), talk("Which?", parts)):
+        documents = lifted(request).request.documents
+        assert [(one.id, one.title) for one in documents] == [("kb-7#0", "Refund policy"), ("kb-7#1", "退款政策")]
+
+
+# --- results of named tools -------------------------------------------------------------------------------------------
+
+
+def test_a_named_tools_result_is_documents_and_its_message_keeps_its_call():
+    rows = [{"id": "a", "text": "Paris."}, {"text": "Lyon."}]
+    found = lifted(talk("Which?", json.dumps(rows), "Opaque.\n\nText."))
+    assert told(found) == [("a", "Paris.", 2), ("d1", "Lyon.", 2), ("d2", "Opaque.\n\nText.", 3)]
+    assert [message.value.get("content") for message in found.request.messages] == ["Which?", None, "", ""]
+    assert [message.value.get("tool_call_id") for message in found.request.messages] == [None, None, "c0", "c1"]
+    assert (found.homes, found.edits) == ({2: 0, 3: 0}, (Edit.TOOL_RESULT_PACKED,))
+
+
+def test_a_result_in_parts():
+    picture = {"type": "image_url", "image_url": {"url": "https://x.example/a.png"}}
+    found = lifted(talk("Which?", [{"type": "text", "text": '{"text": "Paris."}'}, picture, COHERE]))
+    assert told(found) == [("c1", "Paris.", 2), ("d1", "Paris.", 2)]
+    assert found.request.messages[2].value["content"] == [picture]
+    assert found.homes == {2: 1}
+    only = lifted(talk("Which?", [picture]))
+    assert (told(only), only.request.messages[2].value["content"], only.homes) == ([], [picture], {2: 0})
+
+
+def test_a_result_without_content():
+    request = talk("Which?", None)
+    found = lifted(request)
+    assert (told(found), found.request.messages[2].value["content"]) == ([], "")
+
+
+def test_two_that_share_an_id_and_not_a_text_are_told_apart():
+    found = lifted(
+        talk("Which?", '[{"id": "a", "text": "One."}]', '[{"id": "a", "text": "Two."}, {"id": "a", "text": "One."}]')
+    )
+    assert told(found) == [("a", "One.", 2), ("a'", "Two.", 3), ("a", "One.", 3)]
+
+
+def test_more_documents_than_a_request_may_have_are_said_and_left():
+    policy = Policy(tools=SEARCH.tools, max_documents=2)
+    found = lifted(talk("Which?", json.dumps(["a", "b", "c"])), policy)
+    assert [text for _, text, _ in told(found)] == ["a", "b"]
+    assert found.notes == ("of 3 documents that a tool returned the first 2 are looked at",)

@@ -1,0 +1,94 @@
+"""Documents are found in a tool's result in the forms in which frameworks write them, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elbowroom.read.returned import returned
+from tests.payloads import PAYLOADS
+
+ONE, TWO = {"id": "d1", "text": "Paris."}, {"id": "d2", "text": "Lyon."}
+
+
+@pytest.mark.parametrize("name", ["documents", "results", "result", "data", "items", "hits", "content"])
+def test_a_list_is_found_under_its_usual_names(name: str):
+    assert returned([json.dumps({"took": 3, name: [ONE, TWO]})]) == [ONE, TWO]
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        ([json.dumps([ONE, TWO])], [ONE, TWO]),
+        ([json.dumps(json.dumps([ONE]))], [ONE]),
+        ([json.dumps({"result": {"documents": [ONE]}})], [ONE]),
+        ([json.dumps({"data": {"text": "Paris."}, "id": "d"})], [{"data": {"text": "Paris."}, "id": "d"}]),
+        ([json.dumps(ONE)], [ONE]),
+        ([json.dumps(ONE), json.dumps(TWO)], [ONE, TWO]),
+        ([json.dumps([{"type": "text", "text": json.dumps(ONE)}, {"type": "text", "text": "b"}])], [ONE, "b"]),
+        ([json.dumps({"content": [{"type": "text", "text": json.dumps([ONE, TWO])}]})], [ONE, TWO]),
+        ([json.dumps([[ONE, 0.5], [TWO, 1]])], [{"score": 0.5, **ONE}, [TWO, 1]]),
+        ([json.dumps(["a", None, "b"])], ["a", "b"]),
+        ([str([ONE, {"id": None}])], [ONE, {"id": None}]),
+        ([str({"results": [ONE]})], [ONE]),
+        ([str((ONE, TWO))], [ONE, TWO]),
+        (["{1}"], [1]),
+        (["[{1: (2, None)}]"], [{"1": [2, None]}]),
+        (["[1j]"], ["[1j]"]),
+        (["null"], ["null"]),
+        (['""'], []),
+        ([json.dumps([])], []),
+        ([json.dumps({"documents": []})], []),
+        (["7"], ["7"]),
+        ([json.dumps([7])], [7]),
+        ([], []),
+        ([""], []),
+    ],
+)
+def test_the_forms(texts: list[str], found: list[Any]):
+    assert returned(texts) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Paris is the capital.\n\nLyon is a city.",
+        "[Document(id='d1', page_content='Paris.')]",
+        "{'a': __import__('os')}",
+        "[1, 2",
+        "{" * 5000,
+        "(" * 300,
+        "['" + "x" * 200_001 + "']",
+    ],
+)
+def test_other_text_is_one_document_and_nothing_is_run(text: str):
+    assert returned([text]) == [text]
+
+
+def test_parts_of_which_one_is_text_are_one_text():
+    assert returned([json.dumps(ONE), "and more"]) == [json.dumps(ONE) + "\nand more"]
+
+
+def test_an_escape_that_python_does_not_know_is_no_warning():
+    assert returned([r"[{'text': 'a\|b'}]"]) == [{"text": "a\\|b"}]
+
+
+def test_depth_is_limited():
+    value: Any = [ONE]
+    for _ in range(9):
+        value = {"result": value}
+    assert len(returned([json.dumps(value)])) == 1
+    nested: Any = json.dumps(ONE)
+    for _ in range(6):
+        nested = json.dumps([{"type": "text", "text": nested}])
+    assert isinstance(returned([nested])[0], str)
+
+
+@given(st.lists(st.sampled_from(PAYLOADS) | st.text(max_size=20), max_size=3))
+def test_any_text_is_some_documents(texts: list[str]):
+    for one in returned(texts):
+        assert one is not None
