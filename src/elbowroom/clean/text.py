@@ -27,7 +27,8 @@ _STRETCH = re.compile(f"[^{_STOPS}]+")
 _BETWEEN_STOPS = re.compile(rf"(?:[^\w{_STOPS}]|_)+")
 _ASCII_BETWEEN_STOPS = bytes(code for code in _ASCII_REST if chr(code) not in _STOPS)
 _ASCII_STOP = bytes(10 if chr(code) in _STOPS else code for code in range(256))
-_ANCHOR, _TELLING = 8, 4  # characters: how long an anchor is, and of how short a stretch there is none
+_ANCHOR, _TELLING = 16, 4  # characters: how long an anchor is, and of how short a stretch there is none
+_FEW = 4  # stretches
 _JOINER = "\u200d"
 Spans = tuple[tuple[int, int], ...]  # code points
 _SELF, _RECORD = 250, 100  # bytes: the object itself, and a tuple, string or number in it with its place in a table
@@ -147,12 +148,13 @@ class Text:
 
     @property
     def anchors(self) -> frozenset[str]:
-        """How each stretch begins and ends, if it is no initial or number: texts that share sentences share these,
-        wherever else they differ. Many times cheaper than stretches or shingles.
+        """How each stretch begins, if it is no initial or number; of few stretches, how they end, too. Texts that share
+        sentences share these, wherever else they differ. Many times cheaper than stretches or shingles.
         """
         if self._anchors is None:
             forms = [form for form in _forms(self._clean) if len(form) >= _TELLING]
-            self._anchors = frozenset([one[:_ANCHOR] for one in forms] + [one[-_ANCHOR:] for one in forms])
+            ends = [one[-_ANCHOR:] for one in forms] if len(forms) <= _FEW else []
+            self._anchors = frozenset([one[:_ANCHOR] for one in forms] + ends)
         return self._anchors
 
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -21,7 +21,9 @@ from elbowroom.clean.text import Text
 
 VERSION = 0.85  # so much of the shorter text's shingles in the other, and it is another version of it
 CROWD = 8  # an anchor that so many further texts hold leads to no more of them, so the work stays linear
-LIKELY = 4  # so many texts are compared with one, those that share most
+SHARED = 0.6  # of the anchors of the one that has fewer: less, and they are not even compared
+SHORT = 8  # anchors: of so few, one changed word may take half
+LIKELY = 3  # so many texts are compared with one, those that share most
 
 # What a normal form loses although it says something: decimals, signs, bounds, currencies, vowel marks.
 _FIGURE = re.compile(
@@ -90,14 +92,14 @@ class Alike:
                 others.append(at)
 
     def _compared(self, text: Text, kept: Sequence[HasText]) -> Iterator[tuple[int, Likeness]]:
-        shared: Counter[int] = Counter()
-        for anchor in text.anchors - self._fresh:
-            shared[self._first[anchor]] += 1
-            shared.update(self._more.get(anchor, ()))
+        common = text.anchors - self._fresh
+        shared = Counter(map(self._first.__getitem__, common))
+        shared.update(chain.from_iterable(map(self._more.__getitem__, common & self._more.keys())))
         most = sorted(shared, key=lambda at: (-shared[at], at))[:LIKELY]
         for at in sorted(most):
             other = kept[at].text
-            if 2 * shared[at] >= min(len(text.anchors), len(other.anchors)):
+            least = min(len(text.anchors), len(other.anchors))
+            if shared[at] >= least * (SHARED if least > SHORT else 0.5):
                 like = likeness(text, other)
                 if like is not None:
                     yield at, like

@@ -26,7 +26,7 @@ def test_what_follows_from_it() -> None:
     assert text.normal == "refundstake30daysimstartnot15退款需要30天"
     assert [form for _, _, form in text.stretches] == ["refundstake30days", "imstartnot15", "退款需要30天"]
     assert [text.clean[start:end] for start, end, _ in text.stretches[:1]] == ["Refunds take 30 days"]
-    assert {"refundst", "e30days", "退款需要30天"} - text.anchors == {"e30days"}
+    assert {"refundstake30day", "efundstake30days", "imstartnot15", "退款需要30天"} <= text.anchors
     assert text.terms["30"] == 2
     assert text.terms["refund"] == 1
     assert [set(some) & {"refund", "退款"} for some in text.sentence_terms] == [{"refund"}, set(), {"退款"}]
@@ -59,13 +59,14 @@ def test_stretches_without_letters_have_no_normal_form() -> None:
     assert [form for _, _, form in Text.of("One.\n---\nTwo.").stretches] == ["one", "two"]
 
 
-@given(st.text(alphabet="aB.。!?;\n 3é退_-…"))
-def test_anchors_are_the_beginnings_and_ends_of_stretches(raw: str) -> None:
+@given(st.text(alphabet="aB.。;\n 3é退_-…", max_size=60))
+def test_anchors_are_the_beginnings_of_stretches_and_of_few_the_ends(raw: str) -> None:
     text = Text.of(raw)
     forms = [form for _, _, form in text.stretches]
     assert "".join(forms) == text.normal
     forms = [form for form in forms if len(form) >= 4]
-    assert text.anchors == {form[:8] for form in forms} | {form[-8:] for form in forms}
+    ends = {form[-16:] for form in forms} if len(forms) <= 4 else set()
+    assert text.anchors == {form[:16] for form in forms} | ends
 
 
 def test_anchors_do_not_depend_on_what_stands_around() -> None:
