@@ -22,7 +22,7 @@ _VERSION = re.compile(
 _ERROR = re.compile(
     r"(?<![A-Za-z0-9])(?:[A-Z]{1,8}[-_]?\d{2,6}|0x[0-9A-Fa-f]+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|E[A-Z]{4,}"
     r"|[A-Za-z]\w*(?:Error|Exception)|[45]\d\d)(?![A-Za-z0-9])"
-    r"|(?:错误码|错误代码|代码)\s*(\w+)"
+    r"|(?:错误码|错误代码|代码)\s*([A-Za-z0-9]+)"
 )
 _PLATFORM = re.compile(
     r"(?<![a-z])(?:windows|mac ?os|linux|ubuntu|debian|centos|red hat|android|ios|ipados|chrome|safari|firefox|edge|"

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from math import fsum
 
 from msgspec import structs
 
 from elbowroom.clean.text import normal
+from elbowroom.decide.intake import Intake
 from elbowroom.decide.passage import Dropped, Job, Packer, Packing, Passage
-from elbowroom.decide.tiers import in_tiers, section_of, shares
+from elbowroom.decide.tiers import in_tiers, section_of
 from elbowroom.decide.title import title_of
 from elbowroom.records import Drop, Steps
 
@@ -34,10 +36,8 @@ def pack(job: Job, packer: Packer) -> Steps[Packing]:
     sections: dict[Section, list[Passage]] = {}
     for one in job.passages:
         sections.setdefault(section_of(one), []).append(one)
-    spoken = shares(job)
-    telling = sorted(
-        sections, key=lambda section: -max(spoken[one.document.position] + one.relevance for one in sections[section])
-    )
+    weights = Intake(job).weights
+    telling = sorted(sections, key=lambda section: -_telling(sections[section], weights))
     lead = next((section for section in telling if _cost(sections[section]) <= job.budget), None)
     first = _prerequisites(sections, lead) if lead else frozenset()
 
@@ -60,6 +60,15 @@ def pack(job: Job, packer: Packer) -> Steps[Packing]:
     packing = yield from packer(in_tiers(narrowed, lambda one: tier(section_of(one))))
     packing = structs.replace(packing, dropped=packing.dropped + tuple(without))
     return _complete(packing, sections, first)
+
+
+def _telling(section: Sequence[Passage], weights: Mapping[str, float]) -> float:
+    """What of the question its chunks and its heading speak of together, and the best relevance of any."""
+    found = set(title_of(section[0].document.section or "").terms)
+    for one in section:
+        found.update(one.text.terms, title_of(one.title).terms)
+    share = fsum(weights[term] for term in weights.keys() & found) / (sum(weights.values()) or 1.0)
+    return share + max(one.relevance for one in section)
 
 
 def _cost(section: Sequence[Passage]) -> int:
