@@ -73,7 +73,7 @@ def url_citations(citations: Iterable[Citation], sources: Sequence[Source]) -> l
     """One `url_citation` for each marker whose source has a web address, in the shape that client libraries read.
 
     No value is ever null: client libraries refuse the whole answer for one. A source without an http(s) address gives
-    none; it stands in the context report only.
+    none; it stands in the context report only. Where a label stands for several documents, all their ids are given.
     """
     by_label = {source.label: source for source in sources}
     return [
@@ -87,6 +87,7 @@ def url_citations(citations: Iterable[Citation], sources: Sequence[Source]) -> l
                 "source_id": source.source_id or source.id,
                 "label": citation.label,
                 "status": citation.status,
+                **({"document_ids": [source.id, *source.merged]} if source.merged else {}),
             },
         }
         for citation in citations

@@ -94,3 +94,9 @@ def test_annotations_hold_no_null_and_only_web_addresses():
     }
     assert made[1]["url_citation"]["title"] == made[1]["url_citation"]["source_id"] == "kb-2"
     assert url_citations(citations, [Source("S1", "kb-1", "Refunds", None, None)]) == []
+
+
+def test_a_label_that_stands_for_several_documents_names_them_all():
+    sources = [Source("S1", "kb-1#1", "Refunds", "https://kb.example/1", "kb-1", ("kb-1#2",))]
+    (made,) = url_citations([Citation("S1", 0, 4, "verified")], sources)
+    assert made["url_citation"]["document_ids"] == ["kb-1#1", "kb-1#2"]
