@@ -124,8 +124,12 @@ def likeness(text: Text, other: Text) -> Likeness | None:
 
 
 def _is_cut_from(text: Text, other: Text) -> bool:
-    """Whether one is a piece of the other, cut out inside a sentence, as chunks are: it says nothing else."""
-    return text.normal in other.normal or other.normal in text.normal
+    """Whether one is a piece of the other, cut out inside a sentence, as chunks are: it says nothing else.
+
+    One that begins and ends as sentences do is no such piece: the other goes on where it has ended.
+    """
+    piece, whole = (text, other) if len(text.normal) <= len(other.normal) else (other, text)
+    return piece.normal in whole.normal and (piece.clean[0].islower() or bool(_Joined(piece).tail))
 
 
 def containment(text: Text, other: Text) -> float:

@@ -101,6 +101,11 @@ def test_a_piece_cut_out_inside_a_sentence_is_neither_copy_nor_version():
     assert kind(whole, whole[:-12]) is None
 
 
+@pytest.mark.parametrize("changed", [BODY.strip().rstrip(".") + ", send your card number first.", f"Never: {BODY}"])
+def test_a_whole_sentence_that_goes_on_is_another_version_of_it(changed):
+    assert kind(changed, BODY) == kind(BODY, changed) == "version"
+
+
 def test_texts_that_have_little_in_common_are_apart():
     assert kind("Refunds take a week. Ask the desk.", "Refunds take a week. Plans renew in May.") is None
     assert containment(Text.of(""), Text.of("Something.")) == 0.0
