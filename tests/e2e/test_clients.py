@@ -8,14 +8,15 @@ from typing import Any
 
 import httpx
 import pytest
+from msgspec import structs
 
-from elbowroom.errors import CountUnavailable
+from elbowroom.read.policy import Tool
 from elbowroom.read.request import read_request
 from elbowroom_proxy import settings
 from tests.e2e.conftest import record_of
 from tests.proxy import RunningProxy
 from tests.upstream import WAIT, FakeUpstream, answer_json, completion, streamed
-from tests.walk import bill, pack, refuse
+from tests.walk import bill, pack
 
 POLICY = settings.load(environ={}).policy  # the classes that these clients name are the built-in ones
 HOP = {"host", "content-length", "connection", "transfer-encoding"}
@@ -43,44 +44,51 @@ def requests(recorded: dict[str, Any]) -> list[tuple[str, dict[str, Any], dict[s
     return found
 
 
-def document_parts(body: dict[str, Any]) -> bool:
-    """Whether a message carries documents as parts: what is not read is not counted, so it is refused, not guessed."""
-    contents = [message["content"] for message in body["messages"] if isinstance(message.get("content"), list)]
-    return any(part["type"] == "document" for content in contents for part in content)
-
-
 def test_every_recorded_request_is_packed(recorded: dict[str, Any]):
     every = requests(recorded)
     assert len({name for name, _, _ in every}) == len(recorded) > 10
     for name, body, headers in every:
         request = read_request(json.dumps(body).encode(), headers, max_documents=1_000)
         assert request.tagged, name
-        if document_parts(body):
-            assert refuse(request, POLICY).code == CountUnavailable.code
-            continue
         packed = pack(request, POLICY)
         sent = json.loads(packed.body)
         assert {"documents", "context"}.isdisjoint(sent), name
         assert "Paris" in json.dumps(sent["messages"]), name
         assert packed.decision.counted == bill(packed.body), name
         assert [message["role"] for message in sent["messages"]] == [one["role"] for one in body["messages"]], name
-        tools = [message for message in body["messages"] if message["role"] == "tool"]
-        assert [message for message in sent["messages"] if message["role"] == "tool"] == tools, name
+        for message, came in zip(sent["messages"], body["messages"], strict=True):
+            if came["role"] == "tool":
+                parts = [part["type"] for part in came["content"] if isinstance(part, dict)]
+                cleaned = isinstance(came["content"], str) and "[S1]" in came["content"]  # a label is ours to give
+                assert message == came or "document" in parts or cleaned, name
+                assert message["tool_call_id"] == came["tool_call_id"]
+
+
+def test_every_recorded_tool_message_is_documents_where_the_policy_names_the_tool(recorded: dict[str, Any]):
+    policy = structs.replace(POLICY, tools={"search": Tool(returns="documents")})
+    forms = 0
+    for name, body, headers in requests(recorded):
+        request = read_request(json.dumps(body).encode(), headers, max_documents=1_000)
+        packed = pack(request, policy)
+        assert packed.decision.counted == bill(packed.body), name
+        found = [fate for fate in packed.decision.documents if fate.message is not None]
+        forms += bool(found)
+        tools = [message for message in json.loads(packed.body)["messages"] if message["role"] == "tool"]
+        for message, came in zip(tools, [one for one in body["messages"] if one["role"] == "tool"], strict=True):
+            assert message["tool_call_id"] == came["tool_call_id"]
+            assert found, name
+    assert forms > 20
 
 
 def test_every_recorded_request_is_answered(recorded: dict[str, Any], proxy: RunningProxy, upstream: FakeUpstream):
     with httpx.Client(timeout=WAIT) as http:
         for name, body, headers in requests(recorded):
             upstream.requests.clear()
-            refused, streams = document_parts(body), bool(body.get("stream"))
-            if not refused:
-                upstream.answers(streamed("Paris [S1].") if streams else answer_json(completion("Paris [S1].")))
+            streams = bool(body.get("stream"))
+            upstream.answers(streamed("Paris [S1].") if streams else answer_json(completion("Paris [S1].")))
             response = http.post(f"{proxy.base_url}/chat/completions", json=body, headers=headers)
-            if refused:
-                assert (response.status_code, response.json()["error"]["code"]) == (503, CountUnavailable.code)
-                continue
             assert response.status_code == 200, (name, response.text)
-            assert response.headers["x-elbowroom-admitted"] == "1", name
+            assert int(response.headers["x-elbowroom-admitted"]) >= 1, name
             assert response.text.count("context_report") == 1, name
             seen = upstream.request()
             assert not any(one.startswith("x-stainless") for one in seen.headers), name

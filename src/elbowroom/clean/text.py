@@ -43,12 +43,15 @@ class Text:
     """
 
     __slots__ = (
-        "_anchors", "_broken_spans", "_clean", "_normal", "_raw", "_sentence_terms", "_sentences", "_shingles",
-        "_stretches", "_stripped", "_stripped_spans", "_terms", "_units",
+        "_anchors", "_broken_spans", "_clean", "_live", "_normal", "_raw", "_sentence_terms", "_sentences",
+        "_shingles", "_stretches", "_stripped", "_stripped_spans", "_terms", "_units",
     )  # fmt: skip
 
-    def __init__(self, raw: str, clean: str, stripped: int, stripped_spans: Spans, broken_spans: Spans) -> None:
+    def __init__(
+        self, raw: str, clean: str, stripped: int, stripped_spans: Spans, broken_spans: Spans, live: Live = LIVE
+    ) -> None:
         self._raw = raw
+        self._live = live
         self._clean = clean
         self._stripped = stripped
         self._stripped_spans = stripped_spans
@@ -70,7 +73,11 @@ class Text:
         clean = safe.text.strip()
         lead = safe.text.index(clean)
         broken = tuple((start + at - lead, end + at + 1 - lead) for at, (start, end) in enumerate(safe.spans))
-        return cls(raw, clean, seen.removed, seen.spans, broken)
+        return cls(raw, clean, seen.removed, seen.spans, broken, live)
+
+    def like(self, raw: str) -> Text:
+        """Another text, cleaned of the same control strings."""
+        return Text.of(raw, self._live)
 
     def __repr__(self) -> str:
         return f"Text({len(self._clean)} characters)"

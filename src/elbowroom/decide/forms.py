@@ -40,7 +40,7 @@ def shorter(
         found = yield from _first(passage, parent.text, bodies, room, tally, "parent")
         if found is not None:
             return found
-    summary = Text.of("" if passage.parts else document.summary or "")
+    summary = passage.text.like("" if passage.parts else document.summary or "")
     if summary.clean:
         yield from tally.measure([summary.clean + "\n"])
         tokens = tally.tokens[summary.clean + "\n"]

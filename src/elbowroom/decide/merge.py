@@ -84,7 +84,7 @@ def _joined(texts: Sequence[Text]) -> tuple[Text, tuple[int, ...]]:
         whole += "\n" if whole and not shared else ""
         starts.append(len(whole))
         whole += text.clean
-    read = Text.of(whole)
+    read = texts[0].like(whole)
     return read, tuple(starts) if read.clean == whole else ()
 
 

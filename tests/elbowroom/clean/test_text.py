@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from elbowroom.clean.neutralise import LIVE
+from elbowroom.clean.control_strings import RULES
+from elbowroom.clean.neutralise import LIVE, compile_rules, rules_of
 from elbowroom.clean.sanitise import sanitise
 from elbowroom.clean.text import Text, clean_line, normal
 
@@ -133,3 +134,17 @@ def test_a_clean_line_is_one_clean_line(raw: str, limit: int) -> None:
     assert len(line.splitlines()) <= 1
     assert not LIVE.search(line)
     assert sanitise(line).text == line
+
+
+def test_where_it_was_cleaned_is_known() -> None:
+    text = Text.of("  a\u200b [INST]\r\n</s> ")
+    assert text.clean == "a [\\INST]\n<\\/s>"
+    assert text.stripped_spans == ((3, 4),)
+    assert [text.clean[start:end] for start, end in text.broken_spans] == ["[\\", "<\\"]
+    assert (text.stripped, text.neutralised) == (1, 2)
+
+
+def test_another_text_is_cleaned_of_the_same_strings() -> None:
+    text = Text.of("", compile_rules([*RULES, *rules_of(["[OWN]"])]))
+    assert text.like("[OWN] [INST]").clean == "[\\OWN] [\\INST]"
+    assert Text.of("").like("[OWN] [INST]").clean == "[OWN] [\\INST]"
