@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -153,6 +154,16 @@ def test_tagged_documents_become_evidence_and_citations_annotations(proxy, upstr
     assert (headers["x-elbowroom-mode"], headers["x-elbowroom-count-basis"]) == ("enforce", "modelled")
     assert headers["x-elbowroom-class"] == told["query_class"]
     assert "Bonn" not in json.dumps(told)
+
+
+def test_what_has_expired_by_the_service_s_clock_stays_out_and_the_record_says_when(proxy, upstream):
+    upstream.answers(answer_json(completion("Here.")))
+    old = {**DOCUMENTS[0], "access": {"expires_at": "2020-01-01"}}
+    before = time.time()
+    told = record(proxy, post(proxy, {**HELLO, "documents": [old, {"id": "c", "text": "The desk is on floor two."}]}))
+    assert told["dropped"] == {"expired": 1}
+    assert told["accepted_chunk_ids"] == ["c"]
+    assert before <= told["now"] <= time.time()
 
 
 def test_on_a_stream_the_report_is_on_the_first_chunk_and_annotations_before_the_finish(proxy, upstream):
