@@ -14,6 +14,7 @@ from typing import Any
 Record = Mapping[str, Any]
 
 BAR = 64  # cells
+SPANS = 4  # of one text
 INDENT = " " * 11
 SEGMENTS = (
     ("A", "answer", ("answer_reserve",)),
@@ -62,6 +63,8 @@ def decision(story: Record, *, context_window: int | None = None) -> Iterator[st
     for name, says in (("history_dropped", "history"), ("examples_dropped", "examples")):
         if gone := story.get(name):
             yield line(says, f"{len(gone)} messages left out: {_ranges(gone)}")
+    if gone := story.get("tools_removed"):
+        yield line("tools", f"taken away: {', '.join(map(printable, gone))}")
     if edits := story.get("edits"):
         yield line("edits", ", ".join(edits))
 
@@ -74,6 +77,8 @@ def aftermath(story: Record) -> Iterator[str]:
         yield line("citations", ", ".join(f"{name} {printable(labels)}" for name, labels in said.items() if labels))
     if timings := story["timings_ms"]:
         yield line("time", ", ".join(f"{name.replace('_', ' ')} {took:.1f} ms" for name, took in timings.items()))
+    if refused := story.get("calls_refused"):
+        yield line("calls", f"{refused} to tools that the request does not have, none handed on")
     if story["finish_reason"] or story["disconnected"]:
         gone = ", the client had gone" if story["disconnected"] else ""
         yield line("finish", f"{printable(story['finish_reason'] or 'unknown')}{gone}")
@@ -186,9 +191,11 @@ def _fate(one: Record) -> str:
     if one["also_in"]:
         words.append(f"also in {', '.join(map(printable, one['also_in']))}")
     if one["stripped"]:
-        words.append(f"{one['stripped']} invisible characters removed")
+        words.append(f"{one['stripped']} invisible characters removed{_at(one.get('stripped_spans'))}")
     if one["neutralised"]:
-        words.append(f"{one['neutralised']} control strings broken")
+        words.append(f"{one['neutralised']} control strings broken{_at(one.get('neutralised_spans'))}")
+    if one.get("message") is not None:
+        words.append(f"in message {one['message']}")
     return "; ".join(words)
 
 
@@ -197,12 +204,27 @@ def _why(classified: Record) -> str:
     return f"by {classified['by']}{cue}" + (", a follow-up" if classified["follow_up"] else "")
 
 
+def _at(spans: Sequence[Sequence[int]] | None) -> str:
+    """Where, in code points: the first few."""
+    if not spans:
+        return ""
+    shown = [f"{start}-{end}" for start, end in spans[:SPANS]]
+    return f" at {' '.join(shown)}{' ...' if len(spans) > SPANS else ''}"
+
+
 def _tool_result(result: Record) -> str:
     name = printable(result["tool"] or "unnamed")
+    if result.get("withheld"):
+        return f"{name}: {result['bytes_before']:,} bytes, left out: {printable(result['withheld'])}"
+    done = ""
+    if result.get("redacted"):
+        done += f", {result['redacted']:,} values redacted"
+    if result.get("cleaned"):
+        done += f", {result['cleaned']:,} removed or broken{_at(result['cleaned_spans'])}"
     if not result["capped"]:
-        return f"{name}: {result['bytes_before']:,} bytes, whole"
+        return f"{name}: {result['bytes_before']:,} bytes{done or ', whole'}"
     rows = "" if result["rows_before"] is None else f", {result['rows_after']:,} of {result['rows_before']:,} rows"
-    return f"{name}: cut to {result['bytes_after']:,} of {result['bytes_before']:,} bytes{rows}"
+    return f"{name}: cut to {result['bytes_after']:,} of {result['bytes_before']:,} bytes{rows}{done}"
 
 
 def _ranges(numbers: Sequence[int]) -> str:

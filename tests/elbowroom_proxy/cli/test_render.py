@@ -179,3 +179,30 @@ def test_chinese_is_two_cells_wide_and_a_combining_mark_none():
     assert render.width("热泵") == 4
     assert render.width("e\u0301") == 1
     assert render.pad("热泵热泵", 6) == "热泵… "
+
+
+def test_what_was_cleaned_says_where_and_what_was_taken_away_says_what():
+    spans = tuple((at, at + 1) for at in range(6))
+    text = told(
+        decision(
+            documents=(
+                Fate(0, "a", "admitted", label="S1", stripped=6, stripped_spans=spans, message=4),
+                Fate(1, "b", "admitted", label="S2", neutralised=1, neutralised_spans=((7, 9),)),
+            ),
+            tool_results=(
+                ToolResult(3, "find", 90, 80, None, None, capped=False, cleaned=2, cleaned_spans=((1, 2),), redacted=3),
+                ToolResult(4, "look", 90, 60, None, None, capped=False, withheld="schema /type\n"),
+            ),
+            tools_removed=("pay\x00",),
+        ),
+        calls_refused=2,
+    )
+    for line in (
+        "6 invisible characters removed at 0-1 1-2 2-3 3-4 ...; in message 4",
+        "1 control strings broken at 7-9",
+        "tool       find: 90 bytes, 3 values redacted, 2 removed or broken at 1-2",
+        "tool       look: 90 bytes, left out: schema /type\\n",
+        "tools      taken away: pay\\x00",
+        "calls      2 to tools that the request does not have, none handed on",
+    ):
+        assert line in text
