@@ -184,12 +184,17 @@ def _shown(one: Record) -> tuple[bool, int, int]:
 
 def _fate(one: Record) -> str:
     words = []
+    form = one.get("form", "whole")
     if one["reason"] is not None:
         words.append(one["reason"] + (f": {printable(one['detail'])}" if one["detail"] else ""))
-    elif one["spans"]:
-        words.append(f"excerpt, of {one['tokens_before']:,}")
+    elif one["spans"] or form != "whole":
+        words.append(f"{'excerpt' if form == 'whole' else form}, of {one['tokens_before']:,}")
+    if one["reason"] is None and one["detail"]:
+        words.append(printable(one["detail"]))
     if one["also_in"]:
         words.append(f"also in {', '.join(map(printable, one['also_in']))}")
+    if one.get("disputes"):
+        words.append(f"disagrees with {', '.join(map(printable, one['disputes']))}")
     if one["stripped"]:
         words.append(f"{one['stripped']} invisible characters removed{_at(one.get('stripped_spans'))}")
     if one["neutralised"]:

@@ -52,6 +52,7 @@ def decision(**more):
             ),
             Fate(2, "b", "admitted", label="S2", tokens=100, stripped=3, neutralised=1),
             Fate(3, "c", "dropped", reason=Drop.EMPTY),
+            Fate(4, "e", "admitted", label="S3", tokens=9, form="summary", detail="merged with b", disputes=("b",)),
         ),
         "evidence_tokens": 350,
         "reranked_count": 0,
@@ -97,8 +98,9 @@ window     |AAAAAAIHHQEEEM···························
            A answer 700  I instructions 100  H history 200  Q question 50  E evidence 350  M margin 64  · unused 6,536
 budget     evidence 6,000 = min(6,000; 8,000 - 700 answer - 100 instructions - 200 history - 50 question \
 - 64 margin = 6,886)
-documents  2 admitted, 2 dropped: duplicate 1, empty 1
+documents  3 admitted, 2 dropped: duplicate 1, empty 1
            [S2]  b             100  3 invisible characters removed; 1 control strings broken
+           [S3]  e               9  summary, of 0; merged with b; disagrees with b
            [S10] 热泵          200  excerpt, of 900; also in dup\\u202e
            -     dup\\x1b[2J    120  duplicate: same text as 热泵
            -     c               0  empty
