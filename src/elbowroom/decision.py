@@ -17,6 +17,7 @@ from elbowroom.count.counter import Counter, Tally
 from elbowroom.decide import recap
 from elbowroom.decide.calibration import corrected, shape
 from elbowroom.decide.conversation import Costs, body, cap_tool_results, results_told, within
+from elbowroom.decide.dates import time_matters
 from elbowroom.decide.endpoint import Endpoint
 from elbowroom.decide.evidence import Choice, Recipe, choose, recipe_for
 from elbowroom.decide.fates import disputes, fates, keyed, source_of
@@ -368,7 +369,7 @@ class _Walk:
             answers=(),
             shape=self.shape,
             learned=self.setting.learned.get(self.shape),
-            now=self.setting.now,
+            now=self.setting.now if time_matters(self.request.documents, policy.sources) else None,
             tools_removed=self.ready.tools_removed,
         )
 

@@ -401,7 +401,7 @@ class Decision(Struct, frozen=True):
     evidence_sufficient: bool | None = None  # None: nothing was tagged
     lacks: str = ""  # why it is not sufficient, in words
     fallback: str | None = None  # what was done about it, as the class's `on_insufficient` says
-    now: float | None = None  # the time that documents were held against, seconds since 1970
+    now: float | None = None  # the time that documents were held against, seconds since 1970; None: none had to be
     tools_removed: tuple[str, ...] = ()  # names, as the client gave them
 
 

@@ -8,8 +8,10 @@ Does not know: today. A date is the document's claim: it breaks ties and never b
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from elbowroom.read.sources import Registry
 from elbowroom.records import Document
 
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
@@ -34,6 +36,13 @@ def seconds(claim: object) -> float | None:
     except ValueError:
         return None
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
+def time_matters(documents: Iterable[Document], registry: Registry) -> bool:
+    """Whether it makes a difference what time it is: something expires, or may become stale."""
+    if any(row.freshness_days is not None for row in registry.sources):
+        return True
+    return any(one.access is not None and one.access.get("expires_at") is not None for one in documents)
 
 
 def seen_at(document: Document) -> float | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from elbowroom.decide.dates import day, seconds, seen_at
+from elbowroom.decide.dates import day, seconds, seen_at, time_matters
+from elbowroom.read.sources import Registry, SourceRow
 from elbowroom.records import Document
 
 
@@ -35,3 +36,11 @@ def test_a_copy_was_last_seen_when_it_was_fetched():
     assert seen_at(Document(0, "d", "", version="1970-01-02", fetched_at="1970-01-03")) == 2 * 86_400
     assert seen_at(Document(0, "d", "", version="1970-01-02", fetched_at="?")) == 86_400
     assert seen_at(Document(0, "d", "", version="v1")) is None
+
+
+def test_time_matters_where_something_expires_or_may_become_stale():
+    plain = [Document(0, "d", ""), Document(1, "e", "", access={"label": "x", "expires_at": None})]
+    expiring = Document(2, "f", "", access={"expires_at": "2030-01-01"})
+    assert not time_matters(plain, Registry(sources=(SourceRow(id="kb"),)))
+    assert time_matters([*plain, expiring], Registry())
+    assert time_matters(plain, Registry(sources=(SourceRow(id="kb", freshness_days=1),)))
