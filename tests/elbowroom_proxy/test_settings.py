@@ -247,3 +247,33 @@ def test_a_tokenizer_that_is_asked_for_must_be_installed(tmp_path, monkeypatch):
     asked = CLAUDE.replace("8192}", "8192, counter: claude}")
     with pytest.raises(InvalidConfig, match=r"elbowroom\.yaml:4: .*elbowroom\[claude\]"):
         load(written(tmp_path, asked), {})
+
+
+RERANKER = """\
+reranker:
+  api_base: os.environ/RERANK
+  shape: tei
+  api_key: os.environ/RERANK_KEY
+"""
+
+
+def test_a_reranker_s_words_come_from_the_environment(tmp_path):
+    found = load(written(tmp_path, DEMO + RERANKER), {"RERANK": "http://r/", "RERANK_KEY": "k"}).reranker
+    assert found is not None
+    assert (found.api_base, found.api_key, found.shape, found.timeout) == ("http://r", "k", "tei", 2.0)
+    assert load(written(tmp_path, DEMO), {}).reranker is None
+
+
+@pytest.mark.parametrize(
+    ("more", "policy", "fault"),
+    [
+        (RERANKER, "", "7: must begin with http:// or https:// (reranker.api_base)"),
+        ("", "rerank: {by: http}", "the policy's rerank.by is http, and there is no such entry"),
+        ("", "history: {summary: {model: big}}", "the policy's history.summary.model is big, which is not listed"),
+    ],
+)
+def test_whom_a_policy_asks_must_be_there(tmp_path, more, policy, fault):
+    (tmp_path / "policy.yaml").write_text(policy)
+    text = DEMO + more + "general_settings: {policy: policy.yaml}\n"
+    with pytest.raises(InvalidConfig, match=re.escape(fault)):
+        load(written(tmp_path, text), {"RERANK": "ftp://r", "RERANK_KEY": "k"})

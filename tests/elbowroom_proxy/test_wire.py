@@ -9,6 +9,7 @@ import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from elbowroom import errors
 from elbowroom.records import Basis, Classified, Count, Decision, Drop, Fate, Mode, Refused
@@ -223,3 +224,9 @@ def test_the_decision_in_headers():
 def test_what_is_not_known_has_no_header():
     assert set(wire.decision_headers("t", "r", None)) == {"x-request-id", "x-elbowroom-trace-id"}
     assert "x-elbowroom-prompt-tokens" not in wire.decision_headers("t", "r", decision(None))
+
+
+@pytest.mark.parametrize(("sufficient", "said"), [(True, "true"), (False, "false"), (None, None)])
+def test_whether_the_evidence_is_sufficient_is_said_where_any_was_tagged(sufficient, said):
+    told = structs.replace(decision(None), evidence_sufficient=sufficient)
+    assert wire.decision_headers("t", "r", told).get("x-elbowroom-evidence-sufficient") == said

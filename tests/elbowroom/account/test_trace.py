@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 
-from elbowroom.account.trace import VERSION, Billed, Cited, Facts, record, report
+from elbowroom.account.trace import VERSION, Aside, Billed, Cited, Facts, record, report
 from elbowroom.records import (
     Basis,
     Classified,
@@ -12,6 +12,8 @@ from elbowroom.records import (
     Edit,
     Fate,
     Mode,
+    Reranking,
+    Summary,
     Window,
 )
 
@@ -95,3 +97,46 @@ def test_a_report_names_nothing_that_was_denied_and_nobody() -> None:
     assert "secret" not in str(shown)
     assert shown["dropped"] == {"duplicate": 2}
     assert not {"answers", "subject", "tenant"} & set(shown)
+
+
+def test_what_yielded_is_told_in_the_order_in_which_it_yields() -> None:
+    fates = (
+        Fate(0, "a", "admitted", label="S1", form="excerpt"),
+        Fate(1, "b", "dropped", reason=Drop.OVER_BUDGET),
+        Fate(2, "c", "dropped", reason=Drop.OVER_COUNT),
+        Fate(3, "d", "dropped", reason=Drop.DUPLICATE),
+    )
+    crowded = msgspec.structs.replace(DECISION, documents=fates, history_dropped=(1, 2), examples_dropped=(0,))
+    assert record(crowded, FACTS)["too_much"] == [
+        {"step": "passages_dropped", "n": 2},
+        {"step": "passages_shortened", "n": 1},
+        {"step": "messages_dropped", "n": 2},
+        {"step": "examples_dropped", "n": 1},
+    ]
+    summed = msgspec.structs.replace(crowded, history_summary=Summary(2, 300, 40, "digest"))
+    story = record(summed, FACTS)
+    assert {"step": "messages_summarised", "n": 2} in story["too_much"]
+    assert story["history_summary"] == {"messages": 2, "tokens_before": 300, "tokens": 40, "digest": "digest"}
+    assert record(msgspec.structs.replace(DECISION, documents=()), FACTS)["too_much"] == []
+
+
+def test_sufficiency_reranking_and_calls_beside_are_told() -> None:
+    told = msgspec.structs.replace(
+        DECISION,
+        rerank=Reranking("http", "failed", 12, 3),
+        evidence_sufficient=False,
+        lacks="no evidence was admitted",
+        fallback="scope_note",
+    )
+    facts = msgspec.structs.replace(FACTS, asides=(Aside("rerank", "http", ms=12.5, failed="late"),))
+    story = record(told, facts)
+    assert story["reranking"] == {"by": "http", "state": "failed", "candidates": 12, "cut": 3}
+    assert (story["evidence_sufficient"], story["fallback"]) == (False, "scope_note")
+    assert story["lacks"] == "no evidence was admitted"
+    assert story["asides"][0]["failed"] == "late"
+    assert report(story)["evidence_sufficient"] is False
+
+
+def test_no_summary_s_text_is_in_a_record() -> None:
+    told = msgspec.structs.replace(DECISION, answers=((1, 2), ("They spoke of it.",), (0.5,), ()))
+    assert record(told, FACTS)["answers"] == [[1, 2], [None], [0.5], []]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,7 +33,7 @@ def test_more_than_a_third_of_the_room_is_used(costs: list[int], room: int) -> N
 def test_the_cut_moves_once_a_block_and_never_back(costs: list[int], room: int) -> None:
     cuts = [evict(costs[:turns], room) for turns in range(1, len(costs) + 1)]
     assert cuts == sorted(cuts)
-    moves = sum(before != after for before, after in zip(cuts, cuts[1:], strict=False))
+    moves = sum(before != after for before, after in pairwise(cuts))
     assert moves <= sum(costs) / (0.4 * room) + 1
 
 

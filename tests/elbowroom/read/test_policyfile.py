@@ -195,3 +195,34 @@ def test_what_a_tool_may_have():
     )
     assert found.tools["find"].response_schema == {"type": "array", "items": {"type": "object"}}
     assert found.tools["find"].redact == ("*.mail",)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("rerank: {by: oracle}", "p.yaml:1: there is no reranker oracle; there are given, http, lexical (rerank.by)"),
+        ("rerank: {on_failure: guess}", "p.yaml:1: "),
+        ("history: {summary: {timeout: 0}}", "p.yaml:1: "),
+    ],
+)
+def test_rerankers_and_summaries_are_checked(text: str, fault: str):
+    with pytest.raises(InvalidConfig, match=re.escape(fault)):
+        read_policy(
+            ("p.yaml", text), [], known_gates=GATES, known_packers=PACKERS, known_rules=RULES, known_rerankers=RERANKERS
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("name: general\nrule: anything", "c.yaml:2: there is no rule anything"),
+        ("name: general\nminimum: {sources: 11}", "c.yaml:2: must not be more than the 10 passages"),
+        ("name: general\non_insufficient: guess", "c.yaml:2: "),
+    ],
+)
+def test_a_class_s_rule_and_minimum_are_checked(text: str, fault: str):
+    with pytest.raises(InvalidConfig, match=re.escape(fault)):
+        read_policy(
+            ("p.yaml", ""), [("c.yaml", text)], known_gates=GATES, known_packers=PACKERS, known_rules=RULES,
+            known_rerankers=RERANKERS,
+        )  # fmt: skip

@@ -9,9 +9,11 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from elbowroom.records import Context, Edit, Message, Model, Request
-from elbowroom.write.place import place, with_evidence
+from elbowroom.write.place import output_limit, place, with_evidence
+from tests.walk import MODEL as CHAT_MODEL
 
 EVIDENCE = 'Note "S1"\n<S1-0417>\n退款 30 days\n</S1-0417>\n\n'
 SYSTEM = '{ "role":"system",  "content":"Be \\u0062rief \\/ kind" }'
@@ -204,3 +206,9 @@ def test_messages_are_rebuilt_only_where_the_caller_changed_them():
     mapped, _ = put(asked, model=model("big"))
     assert asked.fields["messages"] in mapped
     assert msgspec.json.decode(mapped)["model"] == "big"
+
+
+def test_who_reasons_is_limited_by_the_newer_member() -> None:
+    assert output_limit(CHAT_MODEL) == "max_tokens"
+    assert output_limit(structs.replace(CHAT_MODEL, upstream_model="x/o3-mini")) == "max_completion_tokens"
+    assert output_limit(structs.replace(CHAT_MODEL, family="gpt-5")) == "max_completion_tokens"

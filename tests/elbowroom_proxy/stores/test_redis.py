@@ -128,3 +128,18 @@ def test_differences_too_are_given_up_where_nobody_answers() -> None:
         assert await store.lists() is None
 
     with_store(f"redis://127.0.0.1:{free_port()}/0", body)
+
+
+async def test_texts_are_kept_and_their_loss_is_silent(redis_server: RedisServer):
+    store = RedisCounts(redis_server.url)
+    try:
+        assert await store.get_text("eb:sum:1:x") is None
+        await store.put_text("eb:sum:1:x", "c2VhbGVk")
+        assert await store.get_text("eb:sum:1:x") == "c2VhbGVk"
+    finally:
+        await store.close()
+    gone = RedisCounts("redis://127.0.0.1:9", timeout=0.5)
+    await gone.put_text("eb:sum:1:x", "c2VhbGVk")
+    assert await gone.get_text("eb:sum:1:x") is None
+    assert gone.failed == 1
+    await gone.close()

@@ -1,0 +1,178 @@
+"""A summary is asked for once; whatever goes wrong on the way is no answer and a reason."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from msgspec import structs
+
+from elbowroom.account.trace import Aside
+from elbowroom.errors import RerankUnavailable
+from elbowroom.price import Price
+from elbowroom.records import NeedRerank, NeedSummary
+from elbowroom_proxy import asides, upstreams
+from elbowroom_proxy.asides import Asides, nobody
+from elbowroom_proxy.ports import Scored, Upstream
+from elbowroom_proxy.settings import Endpoint
+from tests.upstream import Answer, Break, FakeUpstream, answer_json, completion
+from tests.walk import MODEL
+
+PRICED = structs.replace(
+    MODEL, name="small", upstream_model="gpt-4o-mini", price=Price(input=1_000_000, output=4_000_000)
+)
+NEED = NeedSummary("small", "user: Hello.\n\n", 60, 5.0)
+RERANK = NeedRerank("mine", "which?", ("one", "two"))
+
+
+class Kept:
+    """A cache of texts that may be lost."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+
+    async def get_text(self, key: str) -> str | None:
+        return self.texts.get(key)
+
+    async def put_text(self, key: str, text: str) -> None:
+        self.texts[key] = text
+
+
+class Mine:
+    def __init__(self, scores: tuple[float, ...] | None = (0.1, 0.2), gate: asyncio.Event | None = None) -> None:
+        self.given, self.gate, self.closed = scores, gate, False
+
+    async def scores(self, question, texts) -> Scored:
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.given is None:
+            raise RerankUnavailable("The reranker answered with status 500.")
+        return Scored(self.given, 7)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def server() -> Iterator[FakeUpstream]:
+    with FakeUpstream() as running:
+        yield running
+
+
+SENT: list[Upstream] = []
+
+
+@pytest.fixture(autouse=True)
+async def connections() -> AsyncIterator[None]:
+    """Those of one test end with it."""
+    yield
+    for one in SENT:
+        await one.close()
+    SENT.clear()
+
+
+def made(server: FakeUpstream | None = None, reranker: Mine | None = None, model=PRICED, timeout=5.0, **more) -> Asides:
+    base = server.url if server is not None else "http://127.0.0.1:9/v1"
+    endpoint = Endpoint("openai", base, None, 5, 5, 5, 8, 8)
+    SENT.append(upstreams.load("openai")(endpoint, None))  # type: ignore[arg-type]
+    mine, sent = {"mine": reranker or Mine()}, {"small": SENT[-1]}
+    return Asides(mine, sent, {"small": model}, rerank_timeout=timeout, secret=b"s" * 16, **more)
+
+
+async def asked(some: Asides, need=NEED):
+    told: list[Aside] = []
+    answer = await some.answer(need, told)
+    (aside,) = told
+    return answer, structs.replace(aside, ms=0.0)
+
+
+async def test_a_model_is_asked_through_its_upstream(server):
+    server.answers(answer_json(completion("They greeted.", prompt_tokens=50)))
+    answer, aside = await asked(made(server))
+    assert answer == ("They greeted.",)
+    assert aside == Aside("summary", "small", micro_usd=58, prompt_tokens=50, completion_tokens=2)
+    seen = server.request()
+    assert seen.path == "/v1/chat/completions"
+    body = seen.json
+    assert (body["model"], body["max_tokens"]) == ("gpt-4o-mini", 60)
+    assert body["messages"][1] == {"role": "user", "content": NEED.text}
+    assert "fewer than 60 tokens" in body["messages"][0]["content"]
+
+
+async def test_a_model_that_reasons_is_limited_in_its_own_words(server):
+    await asked(made(server, model=structs.replace(PRICED, upstream_model="gpt-5-mini", price=None)))
+    assert server.request().json["max_completion_tokens"] == 60
+
+
+async def test_what_was_summed_up_is_not_summed_up_again(server):
+    some, kept = made(server), Kept()
+    first = await asked(some)
+    again = await asked(some)
+    assert again == (first[0], Aside("summary", "small", cached=True))
+    other = structs.replace(NEED, text="user: Bye.\n\n")
+    await asked(some, other)
+    assert len(server.requests) == 2
+    await asked(made(server, cache=kept))
+    shared = await asked(made(server, cache=kept))
+    assert shared[1].cached
+    assert len(server.requests) == 3
+    assert "fine" not in json.dumps(kept.texts)
+    kept.texts = dict.fromkeys(kept.texts, "somebody's own words")
+    assert not (await asked(made(server, cache=kept)))[1].cached
+
+
+async def test_only_so_many_are_remembered(server, monkeypatch):
+    monkeypatch.setattr(asides, "REMEMBERED", 1)
+    some = made(server)
+    for text in ("a", "b", "a"):
+        await asked(some, structs.replace(NEED, text=text))
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (answer_json({}, 500), "it answered with status 500"),
+        (answer_json({"choices": []}), "its answer is no chat completion"),
+        (Answer(parts=[b"?"]), "its answer is no chat completion"),
+        (answer_json(completion(" ")), "it gave no whole summary (stop)"),
+        (answer_json(completion(None, tool_calls=[])), "it gave no whole summary (tool_calls)"),  # type: ignore[arg-type]
+        (Answer(parts=[Break()], sized=False), "The upstream"),
+        (Answer(parts=[b"x" * (asides.LARGEST + 1)], sized=False), "its answer is too long"),
+    ],
+    ids=["status", "no choice", "no JSON", "blank", "tools", "broken off", "too long"],
+)
+async def test_what_is_no_summary_is_no_answer(server, answer, why):
+    server.answers(answer)
+    found, aside = await asked(made(server))
+    assert found == ()
+    assert aside.failed.startswith(why)
+
+
+async def test_a_summary_that_takes_too_long_is_not_waited_for(server):
+    gate = server.gate()
+    server.answers(Answer(before=gate))
+    found, aside = await asked(made(server), structs.replace(NEED, timeout=0.05))
+    assert (found, aside.failed) == ((), "it did not answer in time")
+    gate.open()
+
+
+async def test_scores_and_what_they_cost():
+    mine = Mine()
+    some = made(reranker=mine)
+    assert await asked(some, RERANK) == ((0.1, 0.2), Aside("rerank", "mine", micro_usd=7))
+    await some.close()
+    assert mine.closed
+
+
+async def test_a_reranker_that_fails_or_hangs_gives_no_order():
+    found, aside = await asked(made(reranker=Mine(None)), RERANK)
+    assert (found, aside.failed) == ((), "The reranker answered with status 500.")
+    found, aside = await asked(made(reranker=Mine(gate=asyncio.Event()), timeout=0.01), RERANK)
+    assert (found, aside.failed) == ((), "it did not answer in time")
+
+
+async def test_nobody_says_nothing():
+    assert await nobody(RERANK, []) == ()
