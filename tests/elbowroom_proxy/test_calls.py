@@ -239,7 +239,8 @@ def test_a_whole_answer_loses_its_calls_to_other_tools():
 
 
 def test_a_whole_answer_in_the_older_form():
-    for other in ({}, {"tool_calls": None}):
+    others: list[dict[str, Any]] = [{}, {"tool_calls": None}]
+    for other in others:
         body, refused = gated(whole(function_call={"name": "drop", "arguments": "{}"}, **other), NAMES)
         assert refused == 1
         assert json.loads(body)["choices"][0] == {
