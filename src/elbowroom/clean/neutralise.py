@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -43,25 +43,37 @@ _FOLDABLE = re.compile(f"[{re.escape(''.join(chr(code) for code in _FOLDS if cod
 class Live(NamedTuple):
     """What is control, compiled: who has it finds every live string of a text."""
 
-    pattern: re.Pattern[str]  # matches the first character of every control string, of overlapping ones too
-    signs: tuple[str, ...]  # a text without any of these holds no control string
+    # For each first character: signs without any of which a text holds no such string, and a pattern that matches that
+    # character alone. A pattern that begins with one plain character scans at memory's speed; all in one does not.
+    parts: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]
 
-    def search(self, text: str) -> re.Match[str] | None:
-        """The first live string of a text in ASCII, or of a text's shadow."""
-        return self.pattern.search(text)
+    def places(self, text: str, folded: Callable[[str], str]) -> list[int]:
+        """Behind which characters a backslash belongs, in the text as `folded` makes it."""
+        found: list[int] = []
+        form = None
+        for signs, pattern in self.parts:
+            if any(sign in text for sign in signs):
+                form = folded(text) if form is None else form
+                found += [match.end() for match in pattern.finditer(form)]
+        return sorted(found)
+
+    def search(self, text: str) -> bool:
+        """Whether a text in ASCII, or a text's shadow, holds a live string."""
+        return any(pattern.search(text) for _, pattern in self.parts)
 
 
 def compile_rules(rules: Iterable[Rule]) -> Live:
-    """All rules as one pattern."""
-    rests: dict[str, list[str]] = {}
-    signs: set[str] = set()
+    """All rules, one pattern for each first character."""
+    by_first: dict[str, list[Rule]] = {}
     for rule in rules:
-        rests.setdefault(rule.first, []).append(rule.rest)
-        signs.add(rule.sign or rule.first)
-    signs |= {chr(code) for code, form in _FOLDS.items() if form in signs}
-    # Alternatives that begin with a plain character let the scanner skip everything else.
-    pattern = "|".join(f"{re.escape(first)}(?={'|'.join(some)})" for first, some in rests.items())
-    return Live(re.compile(pattern), tuple(sorted(signs)))
+        by_first.setdefault(rule.first, []).append(rule)
+    parts = []
+    for first, some in by_first.items():
+        signs = {rule.sign or first for rule in some}
+        signs |= {chr(code) for code, form in _FOLDS.items() if form in signs}
+        pattern = re.compile(f"{re.escape(first)}(?={'|'.join(rule.rest for rule in some)})")
+        parts.append((tuple(sorted(signs)), pattern))
+    return Live(tuple(parts))
 
 
 LIVE = compile_rules(RULES)
@@ -91,14 +103,11 @@ def neutralise(text: str, live: Live = LIVE, mark: str = "\\") -> Cleaned:
 
     `live` comes from `compile_rules`; `mark` is the backslash as the text has to write it.
     """
-    if not any(sign in text for sign in live.signs):
-        return Cleaned(text, 0, ())
-    folded = shadow(text)
-    places = [match.end() for match in live.pattern.finditer(folded)]
-    if places and len(folded) != len(text):
-        places = _origins(text, places)
+    places = live.places(text, shadow)
     if not places:
         return Cleaned(text, 0, ())
+    if not text.isascii() and len(shadow(text)) != len(text):
+        places = _origins(text, places)
     cuts = [0, *places, len(text)]
     pieces = [text[start:end] for start, end in pairwise(cuts)]
     return Cleaned(mark.join(pieces), len(places), tuple((place - 1, place) for place in places))

@@ -39,7 +39,7 @@ _HIDDEN_RUN = re.compile(f"[{_HIDDEN}]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # May anything have to be done? Most texts need none of it, and these two classes are scanned at once: every range above
 # the first plane costs each character, so everything up there (emoji too) goes the long way.
-_SUSPECT_ASCII = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_PLAIN_ASCII = bytes([9, 10, *range(32, 127)])
 _SUSPECT = re.compile(f"[\r\x0b\x0c\x85\u2028\u2029\ud800-\udfff{_HIDDEN_BMP}\U0001bca0-\U0010ffff]")
 
 # Unicode's Extended_Pictographic, its unassigned reserves included, plus the five skin tones.
@@ -77,7 +77,8 @@ def sanitise(text: str) -> Cleaned:
 
     Line ends are not counted as removed, lone surrogates (which become U+FFFD) are.
     """
-    if not (_SUSPECT_ASCII if text.isascii() else _SUSPECT).search(text):
+    # What is left of ASCII without its plain characters is found many times faster than by a search.
+    if not (text.encode().translate(None, _PLAIN_ASCII) if text.isascii() else _SUSPECT.search(text)):
         return Cleaned(text, 0, ())
     pieces: list[str] = []
     spans: list[tuple[int, int]] = [match.span() for match in _SURROGATE.finditer(text)]

@@ -71,7 +71,7 @@ class Text:
         seen = sanitise(raw)
         safe = neutralise(seen.text, live)
         clean = safe.text.strip()
-        lead = safe.text.index(clean)
+        lead = len(safe.text) - len(safe.text.lstrip())
         broken = tuple((start + at - lead, end + at + 1 - lead) for at, (start, end) in enumerate(safe.spans))
         return cls(raw, clean, seen.removed, seen.spans, broken, live)
 

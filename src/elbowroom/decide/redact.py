@@ -2,16 +2,18 @@
 
 Knows: what a path means: names joined by dots, `*` for any name, and lists passed through, so that `rows.mail` is the
 mail of every row.
-Does not know: what the values are, or whose. All other bytes stay as they came.
+Does not know: what the values are, or whose. A text of which nothing is dropped comes back as it is; else it is written
+anew, and says the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from elbowroom.errors import InvalidRequest
-from elbowroom.read.message import join_members
-from elbowroom.read.rawjson import elements, members
+from elbowroom.read.message import encode
+from elbowroom.read.rawjson import decode, whole
 
 
 def without_paths(text: str, paths: Sequence[str]) -> tuple[str, int] | None:
@@ -23,42 +25,33 @@ def without_paths(text: str, paths: Sequence[str]) -> tuple[str, int] | None:
     if found is not None:
         return found
     lines = [_without(line, paths) if line.strip() else (line, 0) for line in text.split("\n")]
-    if not text.strip() or any(line is None for line in lines):
-        return None
     kept = [line for line in lines if line is not None]
+    if not text.strip() or len(kept) < len(lines):
+        return None
     return "\n".join(line for line, _ in kept), sum(dropped for _, dropped in kept)
 
 
 def _without(text: str, paths: Sequence[str]) -> tuple[str, int] | None:
-    raw = text.strip().encode("utf-8", "surrogatepass")
-    if not raw.startswith((b"{", b"[")):
+    if not text.lstrip().startswith(("{", "[")):
         return None
-    dropped = 0
     try:
-        for path in paths:
-            raw, gone = _drop(raw, path.split("."))
-            dropped += gone
+        value = decode(whole(text).encode())
     except InvalidRequest:
         return None
-    return (raw.decode("utf-8", "surrogatepass"), dropped) if dropped else (text, 0)
+    dropped = sum(_drop(value, path.split(".")) for path in paths)
+    return (encode(value).decode(), dropped) if dropped else (text, 0)
 
 
-def _drop(raw: bytes, path: Sequence[str]) -> tuple[bytes, int]:
-    if raw.startswith(b"["):
-        rows = [_drop(row, path) for row in elements(raw)]
-        gone = sum(dropped for _, dropped in rows)
-        return (b"[" + b",".join(row for row, _ in rows) + b"]", gone) if gone else (raw, 0)
-    if not raw.startswith(b"{"):
-        return raw, 0
+def _drop(value: Any, path: Sequence[str]) -> int:
+    """Drops them in place; how many."""
+    if isinstance(value, list):
+        return sum(_drop(one, path) for one in value)
+    if not isinstance(value, dict):
+        return 0
     name, *rest = path
-    kept: dict[str, bytes] = {}
-    gone = 0
-    for member, value in members(raw).items():
-        if name not in ("*", member):
-            kept[member] = value
-        elif rest:
-            kept[member], dropped = _drop(value, rest)
-            gone += dropped
-        else:
-            gone += 1
-    return (join_members(kept), gone) if gone else (raw, 0)
+    names = [name] if name in value else list(value) if name == "*" else []
+    if rest:
+        return sum(_drop(value[one], rest) for one in names)
+    for one in names:
+        del value[one]
+    return len(names)
