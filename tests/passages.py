@@ -14,7 +14,8 @@ from elbowroom.clean.text import Text
 from elbowroom.decide import gates
 from elbowroom.decide.passage import Gate, Job, Limits, Passage
 from elbowroom.decide.rank import relevances
-from elbowroom.records import Document, Drop, NeedCounts, Steps
+from elbowroom.needs import NeedCounts, Steps
+from elbowroom.records import Document, Drop
 
 T = TypeVar("T")
 

@@ -10,9 +10,10 @@ from elbowroom import count
 from elbowroom.clean.known import Known
 from elbowroom.count.counter import Counter, Tally
 from elbowroom.decision import Setting, decide
+from elbowroom.needs import NeedCounts, Steps
 from elbowroom.read.policy import Policy
 from elbowroom.read.request import read_request
-from elbowroom.records import Count, Decision, Model, NeedCounts, Packed, Principal, Refused, Request, Steps
+from elbowroom.records import Count, Decision, Model, Packed, Principal, Refused, Request
 from elbowroom_proxy.answering import drive_here, offline
 from elbowroom_proxy.tokens import Tokens
 from elbowroom_proxy.vocabularies import Vocabularies

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from elbowroom.count.counter import Counter, Tally
 from elbowroom.errors import ElbowroomError
-from elbowroom.records import Answer, Need, NeedCounts
+from elbowroom.needs import Answer, Need, NeedCounts
 
 Asked = TypeVar("Asked", bound=Need)
 Result = TypeVar("Result")

@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from elbowroom.clean.known import Known
-from elbowroom.records import Answer, Need, NeedCounts, NeedEndpointCount
+from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount
 from elbowroom_proxy import endpoints, rerankers, upstreams
 from elbowroom_proxy import settings as configured
 from elbowroom_proxy.answering import Till

@@ -20,7 +20,8 @@ from msgspec import structs
 
 from elbowroom.account.trace import Aside
 from elbowroom.errors import ElbowroomError
-from elbowroom.records import Answer, Model, NeedRerank, NeedSummary
+from elbowroom.needs import Answer, NeedRerank, NeedSummary
+from elbowroom.records import Model
 from elbowroom.write.place import output_limit
 from elbowroom_proxy.ports import Call, Reranker, TextCache, Upstream
 from elbowroom_proxy.sealed import Sealer

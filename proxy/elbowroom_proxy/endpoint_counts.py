@@ -18,7 +18,7 @@ import httpx
 import structlog
 
 from elbowroom.errors import CountUnavailable
-from elbowroom.records import Answer, NeedEndpointCount
+from elbowroom.needs import Answer, NeedEndpointCount
 from elbowroom_proxy.ports import CountCache, EndpointCounter, Question
 
 PAUSE = 1.0  # seconds for which an endpoint that failed is left alone

@@ -16,8 +16,9 @@ import structlog
 
 from elbowroom.decision import Setting, decide, recount
 from elbowroom.errors import ElbowroomError, Overloaded
+from elbowroom.needs import Answer, Need, NeedRerank, NeedSummary
 from elbowroom.read.request import read_request
-from elbowroom.records import Answer, Need, NeedRerank, NeedSummary, Packed, Refused, Request
+from elbowroom.records import Packed, Refused, Request
 from elbowroom.write.citations import Verifier
 from elbowroom_proxy import wire
 from elbowroom_proxy.answering import drive

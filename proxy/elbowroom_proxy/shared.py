@@ -16,9 +16,9 @@ from msgspec import Struct
 from elbowroom.account.trace import Aside
 from elbowroom.clean.known import Known
 from elbowroom.count.counter import Counter
+from elbowroom.needs import Answer, Need, NeedRerank, NeedSummary
 from elbowroom.read.catalog import Catalog
 from elbowroom.read.policy import Policy
-from elbowroom.records import Answer, Need, NeedRerank, NeedSummary
 from elbowroom_proxy.asides import nobody
 from elbowroom_proxy.calibration import Calibration
 from elbowroom_proxy.metrics import Metrics

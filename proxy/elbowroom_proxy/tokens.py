@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from elbowroom.errors import RequestTooLarge
-from elbowroom.records import Answer, NeedCounts
+from elbowroom.needs import Answer, NeedCounts
 from elbowroom_proxy.ports import CountCache
 from elbowroom_proxy.vocabularies import Vocabularies
 

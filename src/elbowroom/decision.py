@@ -28,12 +28,12 @@ from elbowroom.decide.ready import Ready, ready
 from elbowroom.draft import Draft, Written
 from elbowroom.errors import CountUnavailable, ElbowroomError, InsufficientEvidence
 from elbowroom.fallback import Settled, is_prose, remark_room, settle
+from elbowroom.needs import Answer, Steps
 from elbowroom.read.classify import classify
 from elbowroom.read.contract import ReservePlan, reserve
 from elbowroom.read.policy import Policy, QueryClass
 from elbowroom.read.split import split
 from elbowroom.records import (
-    Answer,
     Basis,
     Classified,
     Count,
@@ -51,7 +51,6 @@ from elbowroom.records import (
     Reranking,
     Source,
     Split,
-    Steps,
     Summary,
     ToolResult,
 )

@@ -18,7 +18,8 @@ from elbowroom.decide.fit import Fit
 from elbowroom.decide.order import Order, arrange
 from elbowroom.decide.passage import Admitted, Dropped, Packing
 from elbowroom.errors import CountUnavailable
-from elbowroom.records import Basis, Count, Drop, Learned, Message, Request, Split, Steps
+from elbowroom.needs import Steps
+from elbowroom.records import Basis, Count, Drop, Learned, Message, Request, Split
 from elbowroom.write.envelope import NOTHING, envelopes, starts_apart
 from elbowroom.write.place import with_evidence
 

@@ -16,8 +16,9 @@ from elbowroom.decide.evidence import Choice, Recipe
 from elbowroom.decide.passage import Packing
 from elbowroom.decide.sufficiency import Pieces, lacking, with_summaries
 from elbowroom.draft import Written
+from elbowroom.needs import Steps
 from elbowroom.read.policy import Minimum, QueryClass
-from elbowroom.records import Request, Steps
+from elbowroom.records import Request
 from elbowroom.write.remarks import clarifying, remark
 
 Tell = Callable[[Packing, str], Steps[Written]]  # writes a packing, and a remark behind it

@@ -6,9 +6,9 @@ Does not know: how any of them comes about; JSON, HTTP, files, clocks.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct
 
@@ -226,51 +226,8 @@ class Plan(Struct, frozen=True):
     margin: int = 0
 
 
-class NeedCounts(Struct, frozen=True, tag="counts"):
-    """Asks T(text), in tokens of `vocabulary`, for each text; answered by a tuple of integers in the same order.
-
-    `recurring` texts may be seen again in another request, so a shared cache is worth asking.
-    """
-
-    vocabulary: str
-    texts: tuple[str, ...]
-    recurring: bool = True
-
-
-class NeedEndpointCount(Struct, frozen=True, tag="endpoint_count"):
-    """Asks the model's own counting endpoint for a whole prompt; answered by one integer, or by none if there is none
-    to be had.
-    """
-
-    model: str  # the catalog's name
-    body: bytes  # chat members as JSON, the same bytes for the same prompt
-
-
-class NeedRerank(Struct, frozen=True, tag="rerank"):
-    """Asks how relevant each text is to the question; answered by one number a text, in the reranker's own scale, or by
-    none if it could not say.
-    """
-
-    by: str  # file name in `rerankers/`
-    question: str
-    texts: tuple[str, ...]
-
-
-class NeedSummary(Struct, frozen=True, tag="summary"):
-    """Asks a model for a summary of what was said; answered by one text, or by none if there is none to be had."""
-
-    model: str  # the catalog's name
-    text: str
-    max_tokens: int  # of the summary, at most
-    timeout: float  # seconds
-
-
-Need = NeedCounts | NeedEndpointCount | NeedRerank | NeedSummary
-Answer = tuple[Any, ...]  # numbers or texts, as each Need says; empty: it could not be had
 Spans = tuple[tuple[int, int], ...]  # code points, from and to
 MOST_SPANS = 50  # of one text in a trace: who plants a million control strings shall not fill it
-T = TypeVar("T")
-Steps = Generator[Need, Answer, T]  # a piece of the walk: asks Needs, takes their Answers, ends in a T
 
 
 # --- what was decided -------------------------------------------------------------------------------------------------
@@ -393,7 +350,7 @@ class Decision(Struct, frozen=True):
     examples_dropped: tuple[int, ...]
     edits: tuple[Edit, ...]
     notes: tuple[str, ...]  # what a reviewer should notice: warnings and degradations, in words
-    answers: tuple[Answer, ...]  # recorded answers to the Needs, in order: replay
+    answers: tuple[tuple[Any, ...], ...]  # recorded answers to the Needs, in order: replay
     shape: str = ""  # which requests its bill is compared with
     learned: Learned | None = None  # what their bills had taught until then
     rerank: Reranking | None = None  # None: nobody was asked

@@ -11,22 +11,9 @@ from elbowroom.count.counter import Counter
 from elbowroom.decide.endpoint import ROUNDS
 from elbowroom.decision import Setting, decide, recount
 from elbowroom.errors import CountUnavailable
+from elbowroom.needs import Need, NeedCounts, NeedEndpointCount
 from elbowroom.read.policy import Answer, Counting, Evidence, History, Policy, QueryClass, Tool
-from elbowroom.records import (
-    Basis,
-    Count,
-    Drop,
-    Edit,
-    Learned,
-    Mode,
-    Need,
-    NeedCounts,
-    NeedEndpointCount,
-    Packed,
-    Plan,
-    Refused,
-    Request,
-)
+from elbowroom.records import Basis, Count, Drop, Edit, Learned, Mode, Packed, Plan, Refused, Request
 from elbowroom_proxy.answering import drive_here, offline
 from tests.walk import MODEL, TOKENS, bill, chat, pack, read, reasons, refuse, run, setting, texts, tokens
 

@@ -9,8 +9,9 @@ import pytest
 from msgspec import structs
 
 from elbowroom.decision import decide
+from elbowroom.needs import Answer, Need, NeedCounts, NeedRerank, NeedSummary
 from elbowroom.read.policy import History, Policy, Rerank, Summaries
-from elbowroom.records import Answer, Edit, Need, NeedCounts, NeedRerank, NeedSummary, Packed, Request
+from elbowroom.records import Edit, Packed, Request
 from elbowroom_proxy.answering import drive_here
 from tests.walk import MODEL, TOKENS, bill, chat, reasons, refuse, setting, texts
 

@@ -9,7 +9,8 @@ import pytest
 
 from elbowroom import count
 from elbowroom.errors import CountUnavailable, ElbowroomError, RequestTooLarge
-from elbowroom.records import Answer, Model, Need, NeedCounts, NeedEndpointCount, Steps
+from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount, Steps
+from elbowroom.records import Model
 from elbowroom_proxy.answering import Till, drive, drive_here, offline
 
 

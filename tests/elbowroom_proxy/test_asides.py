@@ -11,8 +11,8 @@ from msgspec import structs
 
 from elbowroom.account.trace import Aside
 from elbowroom.errors import RerankUnavailable
+from elbowroom.needs import NeedRerank, NeedSummary
 from elbowroom.price import Price
-from elbowroom.records import NeedRerank, NeedSummary
 from elbowroom_proxy import asides, upstreams
 from elbowroom_proxy.asides import Asides, nobody
 from elbowroom_proxy.ports import Scored, Upstream

@@ -8,7 +8,7 @@ import json
 import pytest
 from structlog.testing import capture_logs
 
-from elbowroom.records import NeedEndpointCount
+from elbowroom.needs import NeedEndpointCount
 from elbowroom_proxy import endpoints
 from elbowroom_proxy.endpoint_counts import EndpointCounts
 from elbowroom_proxy.settings import CountEndpoint

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elbowroom.errors import CountUnavailable, RequestTooLarge
-from elbowroom.records import NeedCounts
+from elbowroom.needs import NeedCounts
 from elbowroom_proxy.stores.memory import MemoryCounts
 from elbowroom_proxy.stores.redis import RedisCounts
 from elbowroom_proxy.tokens import DEGRADED, INLINE_BYTES, SHARED_CHARS, Recent, Tokens

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elbowroom.decision import decide, recount
+from elbowroom.needs import Answer, Steps
 from elbowroom.read.policy import Policy
-from elbowroom.records import Answer, Edit, Mode, Packed, Refused, Steps
+from elbowroom.records import Edit, Mode, Packed, Refused
 from tests.property.chats import SMALL, bodies, policies, read
 from tests.walk import bill, run, setting
 

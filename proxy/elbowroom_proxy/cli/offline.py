@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from elbowroom.records import Answer, Need, NeedCounts
+from elbowroom.needs import Answer, Need, NeedCounts
 from elbowroom_proxy.tokens import Tokens
 
 

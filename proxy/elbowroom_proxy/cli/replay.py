@@ -25,9 +25,10 @@ from elbowroom.account.trace import Facts, record
 from elbowroom.clean.known import Known
 from elbowroom.decision import Setting, decide
 from elbowroom.errors import ElbowroomError
+from elbowroom.needs import Answer, Need, NeedCounts
 from elbowroom.read.policy import Policy
 from elbowroom.read.request import read_request
-from elbowroom.records import Answer, Fate, Learned, Need, NeedCounts, Packed, Refused
+from elbowroom.records import Fate, Learned, Packed, Refused
 from elbowroom_proxy import settings
 from elbowroom_proxy.answering import drive_here
 from elbowroom_proxy.cli import lines, runs

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping
 from typing import Any, Protocol
 
-from elbowroom.records import Answer, Count, NeedCounts, Plan
+from elbowroom.needs import Answer, NeedCounts
+from elbowroom.records import Count, Plan
 
 
 class Counter(Protocol):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from elbowroom.decide.intake import Intake
 from elbowroom.decide.order import Order
 from elbowroom.decide.passage import Job, Packing
-from elbowroom.records import Drop, Steps
+from elbowroom.needs import Steps
+from elbowroom.records import Drop
 
 GATES = ("expired", "empty", "over_budget")
 ORDER: Order = "document"

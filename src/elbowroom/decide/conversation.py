@@ -18,9 +18,10 @@ from elbowroom.decide.results import ROLES
 from elbowroom.decide.shapes import NOTICE
 from elbowroom.decide.toolgate import name_of
 from elbowroom.decide.toolresult import Capped, cap
+from elbowroom.needs import Steps
 from elbowroom.read.message import encode, with_text
 from elbowroom.read.policy import Caps, Policy, Tool
-from elbowroom.records import MOST_SPANS, Basis, Count, Message, Request, Split, Steps, ToolResult
+from elbowroom.records import MOST_SPANS, Basis, Count, Message, Request, Split, ToolResult
 
 _WORTHWHILE = 32  # tokens; with less than that to show nothing of a result is
 _TOOL_PARAMS = ("tools", "tool_choice", "functions", "function_call")

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from elbowroom.errors import CountUnavailable
+from elbowroom.needs import NeedEndpointCount, Steps
 from elbowroom.read.policy import Counting
-from elbowroom.records import Basis, Count, Model, NeedEndpointCount, Steps
+from elbowroom.records import Basis, Count, Model
 
 ROUNDS = 3  # at most so many questions about one request
 # The rest of a body is no part of the prompt, and would only make equal prompts look different.

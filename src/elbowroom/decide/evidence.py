@@ -21,9 +21,10 @@ from elbowroom.decide.registered import registered
 from elbowroom.decide.reranking import GIVEN, rerank
 from elbowroom.decide.rules import Rule
 from elbowroom.decide.sift import Ids, sift
+from elbowroom.needs import Steps
 from elbowroom.read.policy import Policy, QueryClass, Rerank
 from elbowroom.read.sources import Registry
-from elbowroom.records import Drop, Mode, Model, Reranking, Steps
+from elbowroom.records import Drop, Mode, Model, Reranking
 
 # What these find depends on scores, so they come behind a reranker. It is shown only what all others let through.
 _BY_SCORE = frozenset({Drop.BELOW_FLOOR, Drop.DUPLICATE})
@@ -119,9 +120,7 @@ def choose(
     # Those that were dropped for another which then did not go in whole may have had their turn.
     again = {one.passage.document.position: one.passage.document.id for one in packing.admitted}
     dropped = (
-        one
-        for one in ranked.dropped + sifted.dropped + packing.dropped
-        if one.passage.document.position not in again
+        one for one in ranked.dropped + sifted.dropped + packing.dropped if one.passage.document.position not in again
     )
     also_in = {
         position: tuple(name for name in names if name not in again.values())

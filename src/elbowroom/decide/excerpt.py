@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from elbowroom.clean.text import Text
 from elbowroom.count.counter import Tally
-from elbowroom.records import Steps
+from elbowroom.needs import Steps
 
 ELISION = "[…]"  # an author writes "..."; the brackets say that somebody else left something out
 

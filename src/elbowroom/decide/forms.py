@@ -16,7 +16,7 @@ from elbowroom.clean.text import Text, normal
 from elbowroom.count.counter import Tally
 from elbowroom.decide.excerpt import Spans, excerpt, join
 from elbowroom.decide.passage import Admitted, Passage
-from elbowroom.records import Steps
+from elbowroom.needs import Steps
 
 MOST_HIGHLIGHTS = 8  # more of them are no choice
 _TAG = re.compile(r"</?[a-z][a-z0-9]{0,9}(?: [^<>]{0,80})?>", re.IGNORECASE)  # search engines mark what they found

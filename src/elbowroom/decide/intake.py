@@ -14,7 +14,8 @@ from elbowroom.count.counter import Tally
 from elbowroom.decide.forms import shorter
 from elbowroom.decide.passage import Admitted, Dropped, Job, Packing, Passage, Room
 from elbowroom.decide.title import title_of
-from elbowroom.records import Drop, Steps
+from elbowroom.needs import Steps
+from elbowroom.records import Drop
 
 # So many winners may turn out to have no sentence short enough; the others are then taken whole or not at all.
 _FAILURES = 4

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from elbowroom.clean.text import Text
 from elbowroom.count.counter import Tally
 from elbowroom.decide.passage import Part, Passage
-from elbowroom.records import Steps
+from elbowroom.needs import Steps
 
 SEAM = 16  # characters: a shorter end that is also a beginning is chance
 

@@ -13,7 +13,8 @@ from msgspec import Struct, field
 
 from elbowroom.clean.text import Text
 from elbowroom.decide.alike import Alike
-from elbowroom.records import Document, Drop, Steps
+from elbowroom.needs import Steps
+from elbowroom.records import Document, Drop
 
 
 class Part(Struct, frozen=True):

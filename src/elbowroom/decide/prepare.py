@@ -13,7 +13,8 @@ from elbowroom.clean.text import Text
 from elbowroom.count.counter import Tally
 from elbowroom.decide.passage import Passage
 from elbowroom.decide.rank import relevances
-from elbowroom.records import Document, Steps
+from elbowroom.needs import Steps
+from elbowroom.records import Document
 
 Shown = tuple[str, str, str]
 Pieces = Callable[[Shown, str], tuple[str, ...]]  # what is shown of it, body -> what is sent, cut where counts add

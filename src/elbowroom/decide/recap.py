@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from elbowroom.clean.known import Known
 from elbowroom.count.counter import Tally
+from elbowroom.needs import NeedSummary, Steps
 from elbowroom.read.policy import Summaries
-from elbowroom.records import Message, NeedSummary, Steps
+from elbowroom.records import Message
 
 FRAME = 32  # tokens at most that show where a summary begins and ends
 

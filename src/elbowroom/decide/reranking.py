@@ -16,8 +16,9 @@ from elbowroom.count.counter import Tally
 from elbowroom.decide.passage import Dropped, Passage
 from elbowroom.decide.rank import relevances
 from elbowroom.errors import RerankUnavailable
+from elbowroom.needs import NeedRerank, Steps
 from elbowroom.read.policy import Rerank
-from elbowroom.records import Drop, NeedRerank, Reranking, Steps
+from elbowroom.records import Drop, Reranking
 
 GIVEN = "given"  # the caller's scores; nobody is asked
 _CHARACTERS = 8  # a token has hardly more, so no more of a text is looked at

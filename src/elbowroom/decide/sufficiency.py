@@ -15,8 +15,8 @@ from elbowroom.count.counter import Tally
 from elbowroom.decide.evidence import Choice, Recipe, gates_of
 from elbowroom.decide.passage import Admitted, Packing, Passage
 from elbowroom.decide.tiers import section_of
+from elbowroom.needs import Steps
 from elbowroom.read.policy import Minimum
-from elbowroom.records import Steps
 
 Pieces = Callable[[tuple[str, str, str], str], tuple[str, ...]]
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from elbowroom.count.counter import Tally
 from elbowroom.decide.shapes import Shape, shapes
-from elbowroom.records import Steps
+from elbowroom.needs import Steps
 
 # No text worth sending has more bytes a token over its whole length; what has is taken for too long without a question.
 _BYTES_PER_TOKEN = 8

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from elbowroom.count.counter import Tally
-from elbowroom.records import Basis, Count, NeedCounts, Plan
+from elbowroom.needs import NeedCounts
+from elbowroom.records import Basis, Count, Plan
 
 
 def test_texts_are_asked_for_once_and_in_one_question() -> None:

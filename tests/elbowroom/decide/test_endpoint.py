@@ -9,8 +9,9 @@ import pytest
 
 from elbowroom.decide.endpoint import ROUNDS, Endpoint, canonical
 from elbowroom.errors import CountUnavailable
+from elbowroom.needs import Answer, NeedEndpointCount, Steps
 from elbowroom.read.policy import Counting
-from elbowroom.records import Answer, Basis, Count, NeedEndpointCount, Steps
+from elbowroom.records import Basis, Count
 from elbowroom_proxy.answering import drive
 from tests.walk import MODEL
 

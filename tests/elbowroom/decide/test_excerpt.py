@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from elbowroom.clean.text import Text
 from elbowroom.count.counter import Tally
 from elbowroom.decide.excerpt import ELISION, Excerpt, excerpt, join
-from elbowroom.records import NeedCounts
+from elbowroom.needs import NeedCounts
 from tests.passages import VOCABULARY, drive, tokens
 
 EN = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from elbowroom.decide.intake import Intake
-from elbowroom.records import Drop, NeedCounts
+from elbowroom.needs import NeedCounts
+from elbowroom.records import Drop
 from tests.passages import drive, gates_of, job, limits, passage
 
 LONG = "The first sentence is here. The second one asks for a refund. The third one ends it all. The fourth is spare."

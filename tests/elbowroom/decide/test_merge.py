@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from elbowroom.count.counter import Tally
 from elbowroom.decide.merge import SEAM, merge
 from elbowroom.decide.passage import Passage
-from elbowroom.records import NeedCounts
+from elbowroom.needs import NeedCounts
 from tests.passages import VOCABULARY, drive, passage, tokens
 
 CHUNKS = ("First the valve is closed.", "Then the pump is emptied.", "Last the lid is lifted.", "那么盖子打开。")

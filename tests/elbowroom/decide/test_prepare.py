@@ -5,7 +5,8 @@ from elbowroom.clean.known import Known
 from elbowroom.clean.neutralise import compile_rules, rules_of
 from elbowroom.count.counter import Tally
 from elbowroom.decide.prepare import body_text, prepare, shown_of, texts_of
-from elbowroom.records import Document, NeedCounts
+from elbowroom.needs import NeedCounts
+from elbowroom.records import Document
 from tests.walk import run, tokens
 
 KNOWN = Known(1 << 16)

@@ -7,8 +7,8 @@ from msgspec import structs
 from elbowroom.clean.known import Known
 from elbowroom.count.counter import Tally
 from elbowroom.decide.recap import FRAME, room_for, summarise, transcript
+from elbowroom.needs import NeedCounts, NeedSummary
 from elbowroom.read.policy import Summaries
-from elbowroom.records import NeedCounts, NeedSummary
 from tests.passages import VOCABULARY, tokens
 from tests.walk import read
 

@@ -7,8 +7,9 @@ import pytest
 from elbowroom.count.counter import Tally
 from elbowroom.decide.reranking import Ranked, rerank
 from elbowroom.errors import RerankUnavailable
+from elbowroom.needs import NeedRerank
 from elbowroom.read.policy import Rerank
-from elbowroom.records import Drop, NeedRerank, Reranking
+from elbowroom.records import Drop, Reranking
 from tests.passages import VOCABULARY, passages, tokens
 
 LEXICAL = Rerank(by="lexical")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from elbowroom.records import NeedCounts, NeedEndpointCount
+from elbowroom.needs import NeedCounts, NeedEndpointCount
 from elbowroom_proxy.cli.offline import answering
 from elbowroom_proxy.tokens import Tokens
 from elbowroom_proxy.vocabularies import Vocabularies

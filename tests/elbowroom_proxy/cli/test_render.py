@@ -8,18 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elbowroom.account.trace import Billed, Cited, Facts, record
-from elbowroom.records import (
-    Basis,
-    Classified,
-    Count,
-    Decision,
-    Drop,
-    Edit,
-    Fate,
-    Mode,
-    ToolResult,
-    Window,
-)
+from elbowroom.records import Basis, Classified, Count, Decision, Drop, Edit, Fate, Mode, ToolResult, Window
 from elbowroom_proxy.cli import render
 
 WINDOW = Window(

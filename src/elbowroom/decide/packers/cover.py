@@ -23,7 +23,7 @@ from elbowroom.decide.dates import day
 from elbowroom.decide.intake import Intake
 from elbowroom.decide.passage import Job, Packing, Passage
 from elbowroom.decide.title import title_of
-from elbowroom.records import Steps
+from elbowroom.needs import Steps
 
 SCORED, ORDERED = 0.75, 0.25  # the caller's part of relevance, with scores and without
 NAMED = 0.8

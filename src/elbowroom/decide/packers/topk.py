@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from elbowroom.decide.intake import Intake
 from elbowroom.decide.passage import Job, Packing
-from elbowroom.records import Drop, Steps
+from elbowroom.needs import Steps
+from elbowroom.records import Drop
 
 
 def pack(job: Job) -> Steps[Packing]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from elbowroom.decide.intake import Intake
 from elbowroom.decide.passage import Job, Packing, Passage
-from elbowroom.records import Steps
+from elbowroom.needs import Steps
 
 
 def pack(job: Job) -> Steps[Packing]:

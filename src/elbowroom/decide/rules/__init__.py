@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 from typing import Protocol, cast
 
 from elbowroom.decide.passage import Job, Packer, Packing
-from elbowroom.records import Steps
+from elbowroom.needs import Steps
 
 NAMES = frozenset(module.name for module in iter_modules(__path__))
 

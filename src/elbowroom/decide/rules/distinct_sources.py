@@ -10,7 +10,7 @@ from msgspec import structs
 
 from elbowroom.decide.passage import Job, Packer, Packing
 from elbowroom.decide.tiers import in_tiers, shares
-from elbowroom.records import Steps
+from elbowroom.needs import Steps
 
 REMARKS = True
 

@@ -13,7 +13,7 @@ from msgspec import structs
 from elbowroom.decide.options import Options, options_of
 from elbowroom.decide.passage import Admitted, Job, Packer, Packing, Passage
 from elbowroom.decide.tiers import in_tiers, names, shares
-from elbowroom.records import Steps
+from elbowroom.needs import Steps
 
 REMARKS = False
 NAMED = 0.5  # of an option's terms: a passage that has so many speaks of it

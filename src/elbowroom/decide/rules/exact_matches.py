@@ -11,7 +11,7 @@ import re
 
 from elbowroom.decide.passage import Job, Packer, Packing, Passage
 from elbowroom.decide.tiers import in_tiers
-from elbowroom.records import Steps
+from elbowroom.needs import Steps
 
 REMARKS = False
 

@@ -11,7 +11,8 @@ from msgspec import structs
 
 from elbowroom.decide.passage import Job, Packer, Packing, Passage, Refusal, Room
 from elbowroom.decide.tiers import in_tiers, section_of, shares
-from elbowroom.records import Drop, Steps
+from elbowroom.needs import Steps
+from elbowroom.records import Drop
 
 REMARKS = False
 ABOUT = 0.75  # of the best share of the question: who speaks of so much is about the question

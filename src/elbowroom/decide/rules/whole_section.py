@@ -18,7 +18,8 @@ from elbowroom.decide.intake import Intake
 from elbowroom.decide.passage import Dropped, Job, Packer, Packing, Passage
 from elbowroom.decide.tiers import in_tiers, section_of
 from elbowroom.decide.title import title_of
-from elbowroom.records import Drop, Steps
+from elbowroom.needs import Steps
+from elbowroom.records import Drop
 
 REMARKS = False
 

@@ -1,0 +1,57 @@
+"""What the walk asks for: typed questions, each answered once by whoever drives it.
+
+Knows: the shape of each question and of its answer, and that a piece of the walk is a generator of them.
+Does not know: who answers (caches, threads, Redis, a provider, a recording), or what a step makes of an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+
+class NeedCounts(Struct, frozen=True, tag="counts"):
+    """Asks T(text), in tokens of `vocabulary`, for each text; answered by a tuple of integers in the same order.
+
+    `recurring` texts may be seen again in another request, so a shared cache is worth asking.
+    """
+
+    vocabulary: str
+    texts: tuple[str, ...]
+    recurring: bool = True
+
+
+class NeedEndpointCount(Struct, frozen=True, tag="endpoint_count"):
+    """Asks the model's own counting endpoint for a whole prompt; answered by one integer, or by none if there is none
+    to be had.
+    """
+
+    model: str  # the catalog's name
+    body: bytes  # chat members as JSON, the same bytes for the same prompt
+
+
+class NeedRerank(Struct, frozen=True, tag="rerank"):
+    """Asks how relevant each text is to the question; answered by one number a text, in the reranker's own scale, or by
+    none if it could not say.
+    """
+
+    by: str  # file name in `rerankers/`
+    question: str
+    texts: tuple[str, ...]
+
+
+class NeedSummary(Struct, frozen=True, tag="summary"):
+    """Asks a model for a summary of what was said; answered by one text, or by none if there is none to be had."""
+
+    model: str  # the catalog's name
+    text: str
+    max_tokens: int  # of the summary, at most
+    timeout: float  # seconds
+
+
+Need = NeedCounts | NeedEndpointCount | NeedRerank | NeedSummary
+Answer = tuple[Any, ...]  # numbers or texts, as each Need says; empty: it could not be had
+T = TypeVar("T")
+Steps = Generator[Need, Answer, T]  # a piece of the walk: asks Needs, takes their Answers, ends in a T
