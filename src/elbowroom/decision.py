@@ -20,8 +20,8 @@ from elbowroom.decide.conversation import Costs, body, cap_tool_results, results
 from elbowroom.decide.dates import time_matters
 from elbowroom.decide.endpoint import Endpoint
 from elbowroom.decide.evidence import Choice, Recipe, choose, recipe_for
-from elbowroom.decide.fates import disputes, fates, keyed, source_of
-from elbowroom.decide.fit import Fit, Reserve, fit, need_not_count, overflows, with_summary
+from elbowroom.decide.fates import disputes, fates, source_of
+from elbowroom.decide.fit import Fit, Reserve, fit, need_not_count, overflows
 from elbowroom.decide.passage import Dropped, Packing, Passage
 from elbowroom.decide.prepare import body_text, prepare, texts_of
 from elbowroom.decide.ready import Ready, ready
@@ -55,8 +55,8 @@ from elbowroom.records import (
     ToolResult,
 )
 from elbowroom.write.envelope import note_text, pieces_of
-from elbowroom.write.place import place, with_evidence
-from elbowroom.write.remarks import earlier, language
+from elbowroom.write.place import place
+from elbowroom.write.remarks import language
 
 
 class Setting(Struct, frozen=True):
@@ -172,7 +172,13 @@ class _Walk:
             summary=recap.room_for(policy.history.summary),
         )
         self._evict(parts, fitted)
-        self.fitted = fitted = yield from self._summarised(parts, fitted)
+        if fitted.summary_room:
+            fitted, self.summary = yield from self.draft.summed_up(
+                parts, fitted, policy.history.summary, self.language, self.setting.known, self.setting.hash_key
+            )
+            if self.summary is None:
+                self.notes.append("degraded: earlier turns were dropped without a summary")
+        self.fitted = fitted
         if not request.tagged:
             return self._packed("", parts, counted=self.draft.sum(fitted, 0))
 
@@ -249,30 +255,6 @@ class _Walk:
         self.examples_gone = examples
         if fitted.clamped_max is not None:
             self.notes.append(f"the client's maximum did not fit and was lowered to {fitted.clamped_max}")
-
-    def _summarised(self, parts: Split, fitted: Fit) -> Steps[Fit]:
-        """Asks for a summary of the turns that went, and puts it before the first message of the talk that stayed."""
-        if not fitted.summary_room:
-            return fitted
-        request, draft, tally, counter = self.request, self.draft, self.tally, self.setting.counter
-        gone = [[request.messages[index] for index in turn] for turn in parts.turns[: fitted.turns_dropped]]
-        asked = self.policy.history.summary
-        summary = yield from recap.summarise(gone, asked, fitted.summary_room, self.setting.known, tally)
-        stayed = parts.turns[fitted.turns_dropped :]
-        at, before = stayed[0][0] if stayed else parts.question, counter.plan(body(request, draft.sent("", parts)))
-        if summary and at is not None:
-            told = with_evidence(draft.messages[at], earlier(summary, self.language))
-            messages = (*draft.messages[:at], told, *draft.messages[at + 1 :])
-            after = counter.plan(body(request, [one for i, one in enumerate(messages) if i not in draft.gone]))
-            yield from tally.measure((*before.texts, *after.texts))
-            tokens = tally.count(after).tokens - tally.count(before).tokens
-            if tokens <= fitted.summary_room:
-                draft.messages = messages
-                evicted = sum(tally.tokens[recap.transcript(turn)] for turn in gone)
-                self.summary = Summary(sum(map(len, gone)), evicted, tokens, keyed(summary, self.setting.hash_key))
-                return with_summary(fitted, tokens)
-        self.notes.append("degraded: earlier turns were dropped without a summary")
-        return fitted
 
     def _note_reranking(self, choice: Choice) -> None:
         self.rerank = choice.rerank

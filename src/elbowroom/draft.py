@@ -10,18 +10,23 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
+from elbowroom.clean.known import Known
 from elbowroom.count.counter import Counter, Tally
+from elbowroom.decide import recap
 from elbowroom.decide.calibration import corrected
 from elbowroom.decide.conversation import Costs, body, measure, undivided
 from elbowroom.decide.endpoint import Endpoint
-from elbowroom.decide.fit import Fit
+from elbowroom.decide.fates import keyed
+from elbowroom.decide.fit import Fit, with_summary
 from elbowroom.decide.order import Order, arrange
 from elbowroom.decide.passage import Admitted, Dropped, Packing
 from elbowroom.errors import CountUnavailable
 from elbowroom.needs import Steps
-from elbowroom.records import Basis, Count, Drop, Learned, Message, Request, Split
+from elbowroom.read.policy import Summaries
+from elbowroom.records import Basis, Count, Drop, Learned, Message, Request, Split, Summary
 from elbowroom.write.envelope import NOTHING, envelopes, starts_apart
 from elbowroom.write.place import with_evidence
+from elbowroom.write.remarks import earlier
 
 
 class Written(Struct, frozen=True):
@@ -32,7 +37,6 @@ class Written(Struct, frozen=True):
     counted: Count  # the prompt with it
     labelled: tuple[tuple[str, Admitted], ...] = ()
     dropped: tuple[Dropped, ...] = ()
-    remarked: bool = False  # the remark found room
 
 
 class Draft:
@@ -69,6 +73,30 @@ class Draft:
             return undivided(exact, parts)
         self.ruled = corrected(costs.total, self.learned)
         return structs.replace(costs, total=self.ruled)
+
+    def summed_up(
+        self, parts: Split, fitted: Fit, asked: Summaries, language: str, known: Known, hash_key: bytes
+    ) -> Steps[tuple[Fit, Summary | None]]:
+        """Asks for a summary of the turns that went, and puts it before the first message of the talk that stayed."""
+        request, tally, counter = self.request, self.tally, self.counter
+        gone = [[self.messages[index] for index in turn] for turn in parts.turns[: fitted.turns_dropped]]
+        summary = yield from recap.summarise(gone, asked, fitted.summary_room, known, tally)
+        stayed = parts.turns[fitted.turns_dropped :]
+        at = stayed[0][0] if stayed else parts.question
+        if not summary or at is None:
+            return fitted, None
+        told = with_evidence(self.messages[at], earlier(summary, language))
+        messages = (*self.messages[:at], told, *self.messages[at + 1 :])
+        before = counter.plan(body(request, self.sent("", parts)))
+        after = counter.plan(body(request, [one for i, one in enumerate(messages) if i not in self.gone]))
+        yield from tally.measure((*before.texts, *after.texts))
+        tokens = tally.count(after).tokens - tally.count(before).tokens
+        if tokens > fitted.summary_room:
+            return fitted, None
+        self.messages = messages
+        evicted = sum(tally.tokens[recap.transcript(turn)] for turn in gone)
+        record = Summary(sum(map(len, gone)), evicted, tokens, keyed(summary, hash_key))
+        return with_summary(fitted, tokens), record
 
     def sent(self, evidence: str, parts: Split) -> tuple[Message, ...]:
         """The messages that leave: without the evicted ones, the evidence before the user's last text, and what came in
@@ -132,7 +160,7 @@ class Draft:
                     over = sure.tokens + window.safety_margin - fitted.count.margin - room
                     budget, counted = min(budget, tokens - over), sure
             if over <= 0 or not (admitted or remark or empty):
-                return Written(text, tokens, counted, labelled, tuple(dropped), bool(remark))
+                return Written(text, tokens, counted, labelled, tuple(dropped))
             if remark:
                 remark = ""
             elif empty:

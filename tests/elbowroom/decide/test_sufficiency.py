@@ -43,7 +43,7 @@ def summed(budget: int = 100, inside: tuple[Admitted, ...] = (), **numbers) -> t
         passage(long, position=4, source_id="c"),
     ]
     given = job(some, budget=budget, **numbers)
-    dropped = tuple(Dropped(one, Drop.OVER_BUDGET) for one in some if one.document.source not in {"in"})
+    dropped = tuple(Dropped(one, Drop.OVER_BUDGET) for one in some)
     choice = Choice(Packing(inside, dropped), {}, given)
     recipe = Recipe(("over_count",), pack, limits(**numbers), "best_first")
 
