@@ -201,3 +201,11 @@ def test_what_the_final_count_takes_away_is_missed_too(then, fallback):
             assert outcome.decision.evidence_tokens <= ceiling
             return
     pytest.fail("no ceiling made the final count take anything away")
+
+
+def test_a_remark_for_which_there_is_no_room_is_left_out():
+    tight = structs.replace(policy(), evidence=structs.replace(policy().evidence, ceiling=5))
+    packed = pack(ask(documents=[REFUNDS]), tight)
+    assert texts(packed.body) == [QUESTION["en"]]
+    assert packed.decision.evidence_sufficient is False
+    assert packed.decision.counted.tokens == bill(packed.body).tokens
