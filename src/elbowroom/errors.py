@@ -80,6 +80,13 @@ class RerankUnavailable(ElbowroomError):
     status_hint = 503
 
 
+class RedactionUnavailable(ElbowroomError):
+    """A message could not be searched for what must not leave, and the policy wants it searched."""
+
+    code = "redaction_unavailable"
+    status_hint = 503
+
+
 class InsufficientEvidence(ElbowroomError):
     """What was admitted is less than the question's class needs, and its policy refuses rather than guesses."""
 

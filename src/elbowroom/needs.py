@@ -51,7 +51,20 @@ class NeedSummary(Struct, frozen=True, tag="summary"):
     timeout: float  # seconds
 
 
-Need = NeedCounts | NeedEndpointCount | NeedRerank | NeedSummary
-Answer = tuple[Any, ...]  # numbers or texts, as each Need says; empty: it could not be had
+Finding = tuple[int, int, str]  # code points from and to, and the name of the rule
+
+
+class NeedRedaction(Struct, frozen=True, tag="redaction"):
+    """Asks what each text holds that the packs' rules name; answered by one entry a text, in the same order: its
+    `Finding`s, by place and apart from each other, or None for a text that could not be searched in time.
+    """
+
+    packs: tuple[str, ...]
+    texts: tuple[str, ...]
+    deadline_ms: int  # for all of them
+
+
+Need = NeedCounts | NeedEndpointCount | NeedRerank | NeedRedaction | NeedSummary
+Answer = tuple[Any, ...]  # numbers, texts or places, as each Need says; empty: it could not be had
 T = TypeVar("T")
 Steps = Generator[Need, Answer, T]  # a piece of the walk: asks Needs, takes their Answers, ends in a T

@@ -250,6 +250,16 @@ class Window(Struct, frozen=True):
     evidence_budget: int
 
 
+class Redaction(Struct, frozen=True):
+    """One value that a placeholder stands for."""
+
+    rule: str
+    number: int  # of the value, among those of its rule in the request
+    times: int  # in this text
+    spans: Spans  # where, in the text without hidden characters; the first of them, where they are many
+    where: str = "text"  # or another member of the document: "title", ...
+
+
 class Fate(Struct, frozen=True):
     """What became of one document, and why. Holds no text of it."""
 
@@ -275,6 +285,8 @@ class Fate(Struct, frozen=True):
     stale_score: bool = False  # what was scored is not, word for word, what is sent
     form: str = "whole"  # or how it was shortened: "excerpt", "highlights", "parent", "summary"
     disputes: tuple[str, ...] = ()  # ids of passages that are versions of the same text and say something else
+    redactions: tuple[Redaction, ...] = ()
+    access: str | None = None  # its access label
 
 
 class ToolResult(Struct, frozen=True):
@@ -289,7 +301,8 @@ class ToolResult(Struct, frozen=True):
     capped: bool
     cleaned: int = 0  # hidden characters removed and control strings broken
     cleaned_spans: Spans = ()  # of the characters that were removed, in the text as it came
-    redacted: int = 0  # values dropped, by the policy's paths
+    redacted: int = 0  # values dropped by the policy's paths, or replaced
+    redactions: tuple[Redaction, ...] = ()  # those that were replaced
     withheld: str | None = None  # why nothing of it was sent
 
 

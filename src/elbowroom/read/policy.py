@@ -83,6 +83,37 @@ class Tool(Caps, frozen=True):
     response_schema: dict[str, Any] | None = None  # JSON schema; a result that breaks it is left out
     redact: tuple[str, ...] = ()  # paths whose values are dropped: `customer.mail`, `*.note`; lists are passed through
     pagination: str | None = None  # the parameter that asks for the next page
+    access: ToolAccess | None = None  # with `returns: documents`
+    egress: bool = False  # it can carry what it is told outside, so labels may take it away
+
+
+ASSUME = "assume:"
+OnMissing = dict[str, Annotated[str, Meta(pattern="^(deny|assume:.+)$")]]  # kind of document, or `default` -> what to do
+
+
+class Access(Config, frozen=True):
+    """What access labels mean, where there are keys."""
+
+    labels: Annotated[tuple[str, ...], Meta(min_length=1)] = ("public", "internal", "confidential", "restricted")
+    inside: tuple[str, ...] = ("restricted",)  # go only to models and rerankers whose entries accept them by name
+    egress_up_to: str | None = None  # the highest label beside which egress tools are offered; None: the lowest of all
+    on_missing_label: OnMissing = field(default_factory=dict)  # a key's own goes first
+    require_sig: bool = False
+    sig_max_age: Annotated[float, Meta(gt=0)] = 3600.0  # seconds
+
+
+class Redact(Config, frozen=True):
+    """What is replaced by placeholders before anything is counted or cut, in every mode.
+
+    On by default are the rules that hardly ever take anything for a secret that is none, on what others wrote. Personal
+    data may be what was asked for, and a user's own words are the user's.
+    """
+
+    packs: tuple[Literal["secrets", "pii"], ...] = ("secrets",)  # none: it is off
+    documents: bool = True
+    tool_results: bool = True  # those that are cleaned
+    messages: bool = False  # what user and assistant say, and all other results; never system or developer messages
+    deadline_ms: Annotated[int, Meta(gt=0, le=10_000)] = 250  # for all texts of a request
 
 
 class Evidence(Config, frozen=True):
@@ -171,6 +202,8 @@ class Policy(Config, frozen=True):
     tool_results: ToolResults = ToolResults()
     tools: dict[str, Tool] = field(default_factory=dict)  # by name
     tools_allow: tuple[str, ...] | None = None  # the only tools that a request may offer; None: any
+    redact: Redact = Redact()
+    access: Access = Access()
     evidence: Evidence = Evidence()
     rerank: Rerank = Rerank()
     gates: tuple[str, ...] = (
