@@ -17,6 +17,8 @@ from elbowroom.records import Packed
 from elbowroom_proxy import settings
 from tests.walk import chat, pack
 
+Case = tuple[str, list[dict[str, Any]]]  # question, documents
+
 
 @cache
 def shipped() -> Policy:

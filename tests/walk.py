@@ -82,6 +82,12 @@ def bill(body: bytes, model: Model = MODEL) -> Count:
     return tally.count(plan)
 
 
+def counted(packed: Packed) -> int:
+    """Tokens of the packed prompt; one that was not counted fails the test."""
+    assert packed.decision.counted is not None
+    return packed.decision.counted.tokens
+
+
 def reasons(decision: Decision) -> dict[str, str]:
     """id -> "admitted", or why it was dropped."""
     return {fate.id: fate.reason or fate.decision for fate in decision.documents}

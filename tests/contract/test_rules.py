@@ -49,7 +49,8 @@ def test_every_passage_is_on_one_side_and_within_the_budget(name, documents, que
         passages(documents), question=question, budget=budget, per_source=3, max_passages=6, min_excerpt_tokens=2
     )
     packing = drive(rules.load(name).pack(given_, packers.load(packer)))
-    sides = [one.passage.document.position for one in (*packing.admitted, *packing.dropped)]
+    sides = [one.passage.document.position for one in packing.admitted]
+    sides += [one.passage.document.position for one in packing.dropped]
     assert sorted(sides) == list(range(len(documents)))
     assert sum(one.tokens for one in packing.admitted) <= budget
     assert len(packing.admitted) <= 6

@@ -242,7 +242,7 @@ def test_lexical_needs_no_entry(module_upstream, upstream, tmp_path):
 
 def test_turns_that_must_go_are_summed_up_by_a_model_once(module_upstream, upstream, tmp_path):
     policy = folder(tmp_path / "policy", "history: {summary: {model: fake, max_tokens: 60}}\n")
-    talk = [
+    talk: Any = [
         {"role": role, "content": f"{role} {at} " + "word " * 150} for at in range(30) for role in ("user", "assistant")
     ]
     upstream.answers(answer_json(completion("They counted words.", prompt_tokens=900)))
@@ -272,7 +272,7 @@ def test_turns_that_must_go_are_summed_up_by_a_model_once(module_upstream, upstr
 
 def test_without_an_answer_they_go_and_it_is_recorded(module_upstream, upstream, tmp_path):
     policy = folder(tmp_path / "policy", "history: {summary: {model: fake, timeout: 0.05}}\n")
-    talk = [{"role": "user", "content": "word " * 3_000}, {"role": "assistant", "content": "word " * 2_500}]
+    talk: Any = [{"role": "user", "content": "word " * 3_000}, {"role": "assistant", "content": "word " * 2_500}]
     gate = upstream.gate()
     upstream.answers(Answer(before=gate))
     with RunningProxy(config(module_upstream, policy=str(policy), window=6_000), tmp_path) as proxy:

@@ -13,9 +13,9 @@ from elbowroom.needs import Answer, Need, NeedCounts, NeedRerank, NeedSummary
 from elbowroom.read.policy import History, Policy, Rerank, Summaries
 from elbowroom.records import Edit, Packed, Request
 from elbowroom_proxy.answering import drive_here
-from tests.walk import MODEL, TOKENS, bill, chat, reasons, refuse, setting, texts
+from tests.walk import MODEL, TOKENS, bill, chat, counted, reasons, refuse, setting, texts
 
-REFUNDS = {"id": "r", "title": "Refunds", "text": "Refunds are paid within fourteen days.", "score": 0.9}
+REFUNDS: Any = {"id": "r", "title": "Refunds", "text": "Refunds are paid within fourteen days.", "score": 0.9}
 QUESTION = ("user", "When are refunds paid?")
 
 
@@ -73,7 +73,8 @@ def test_turns_that_go_are_summed_up_before_the_first_that_stays() -> None:
     assert summary.tokens_before > summary.tokens > 0
     assert Edit.HISTORY_SUMMARISED in packed.decision.edits
     assert packed.decision.counted == bill(packed.body)
-    assert packed.decision.counted.tokens + 700 <= 2_000
+    assert counted(packed) + 700 <= 2_000
+    assert packed.decision.window is not None
     assert packed.decision.window.conversation > 0
 
 
@@ -84,8 +85,8 @@ def test_a_summary_takes_its_room_from_evidence_as_history_does() -> None:
     assert window is not None
     assert packed.decision.history_summary is not None
     assert packed.decision.evidence_tokens <= window.evidence_budget
-    assert packed.decision.counted.tokens + window.answer_reserve + window.safety_margin <= 2_000
-    assert packed.decision.counted.tokens == bill(packed.body).tokens
+    assert counted(packed) + window.answer_reserve + window.safety_margin <= 2_000
+    assert counted(packed) == bill(packed.body).tokens
 
 
 @pytest.mark.parametrize("answer", [(), ("word " * 500,)], ids=["none", "too long"])
@@ -169,9 +170,9 @@ def test_more_retrieved_or_kept_need_not_raise_the_input(packer: str) -> None:
     for retrieve_k, keep in ((10, 4), (20, 8), (40, 8), (40, 20), (40, 40)):
         evidence = structs.replace(Policy().evidence, ceiling=400, rerank_keep=keep)
         policy = Policy(packer=packer, evidence=evidence, rerank=Rerank(by="lexical", retrieve_k=retrieve_k))
-        decision = reranked(policy).decision
-        assert decision.evidence_tokens <= 400
-        sizes.add(decision.counted.tokens)
+        packed = reranked(policy)
+        assert packed.decision.evidence_tokens <= 400
+        sizes.add(counted(packed))
     assert max(sizes) <= 1.05 * min(sizes)
 
 

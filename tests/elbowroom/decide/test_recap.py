@@ -27,7 +27,8 @@ TURNS = [
 
 def asked(policy: Summaries = ASKED, room: int = 200, answer: tuple[Any, ...] = ("A summary.",), turns=TURNS):
     steps = summarise(turns, policy, room, Known(1 << 16), Tally(VOCABULARY))
-    needs, say = [], None
+    needs: list[NeedSummary] = []
+    say: Any = None
     while True:
         try:
             need = steps.send(say)
@@ -36,6 +37,7 @@ def asked(policy: Summaries = ASKED, room: int = 200, answer: tuple[Any, ...] = 
         if isinstance(need, NeedCounts):
             say = tuple(map(tokens, need.texts))
         else:
+            assert isinstance(need, NeedSummary)
             needs.append(need)
             say = answer
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from elbowroom.count.counter import Tally
 from elbowroom.decide.reranking import Ranked, rerank
 from elbowroom.errors import RerankUnavailable
-from elbowroom.needs import NeedRerank
+from elbowroom.needs import NeedCounts, NeedRerank
 from elbowroom.read.policy import Rerank
 from elbowroom.records import Drop, Reranking
 from tests.passages import VOCABULARY, passages, tokens
@@ -19,7 +21,7 @@ def ranked(documents, policy, *answer, shown=None) -> tuple[Ranked, list[NeedRer
     given = passages(documents)
     steps = rerank(given, given if shown is None else shown(given), policy, "which?", Tally(VOCABULARY))
     asked: list[NeedRerank] = []
-    say = None
+    say: Any = None
     while True:
         try:
             need = steps.send(say)
@@ -29,6 +31,7 @@ def ranked(documents, policy, *answer, shown=None) -> tuple[Ranked, list[NeedRer
             asked.append(need)
             say = answer
         else:
+            assert isinstance(need, NeedCounts)
             say = tuple(map(tokens, need.texts))
 
 

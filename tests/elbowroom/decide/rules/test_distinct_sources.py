@@ -7,10 +7,10 @@ import pytest
 from elbowroom.decide import packers
 from elbowroom.decide.rules.distinct_sources import pack
 from tests.passages import drive, job, passages
-from tests.rules import packed, with_and_without, with_class
+from tests.rules import Case, packed, with_and_without, with_class
 from tests.walk import texts
 
-EN = (
+EN: Case = (
     "List all cities where we have an office.",
     [
         *(
@@ -22,7 +22,7 @@ EN = (
           for name in ("Ghent", "Porto", "Turku")),
     ],
 )  # fmt: skip
-ZH = (
+ZH: Case = (
     "列出公司所有的办事处。",
     [
         *(

@@ -7,9 +7,9 @@ import pytest
 from elbowroom.decide import packers
 from elbowroom.decide.rules.each_option import pack
 from tests.passages import drive, job, passages
-from tests.rules import with_and_without
+from tests.rules import Case, with_and_without
 
-EN = (
+EN: Case = (
     "What is the difference between the Basic plan and the Pro plan in storage?",
     [
         *(
@@ -21,7 +21,7 @@ EN = (
         {"id": "both", "source_id": "both", "score": 0.05, "text": "Storage is measured alike in Basic and in Pro."},
     ],
 )  # fmt: skip
-ZH = (
+ZH: Case = (
     "基础版和专业版的存储空间有什么区别？",
     [
         *(
@@ -37,7 +37,7 @@ ZH = (
 
 @pytest.mark.parametrize("case", [EN, ZH], ids=["en", "zh"])
 def test_every_option_has_room_and_so_has_what_they_share(case):
-    on, off = with_and_without("comparison", *case, ceiling=140)
+    on, off = with_and_without("comparison", case[0], case[1], ceiling=140)
     assert {"basic", "both"} < set(on)
     assert any(one.startswith("pro-") for one in on)
     assert not {"basic", "both"} <= set(off)

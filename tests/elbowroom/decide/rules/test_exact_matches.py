@@ -7,9 +7,9 @@ import pytest
 from elbowroom.decide import packers
 from elbowroom.decide.rules.exact_matches import pack
 from tests.passages import drive, job, passages
-from tests.rules import with_and_without
+from tests.rules import Case, with_and_without
 
-EN = (
+EN: Case = (
     "The installer of version 4.2 stops with error E1042 while it copies files, what should I do?",
     [
         *(
@@ -20,7 +20,7 @@ EN = (
         {"id": "match", "source_id": "kb", "score": 0.05, "version": "4.2", "text": "E1042: the disk is full."},
     ],
 )  # fmt: skip
-ZH = (
+ZH: Case = (
     "4.2版本的安装程序在Windows 11上报错E1042，怎么办？",
     [
         *(
@@ -35,7 +35,7 @@ ZH = (
 
 @pytest.mark.parametrize(("case", "ceiling"), [(EN, 130), (ZH, 130)], ids=["en", "zh"])
 def test_the_exact_match_is_first(case, ceiling):
-    on, off = with_and_without("troubleshooting", *case, ceiling=ceiling)
+    on, off = with_and_without("troubleshooting", case[0], case[1], ceiling=ceiling)
     assert on[0] == "match"
     assert off[0] != "match"
 

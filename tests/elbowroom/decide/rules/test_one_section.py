@@ -7,9 +7,9 @@ import pytest
 from elbowroom.decide import packers
 from elbowroom.decide.rules.one_section import pack
 from tests.passages import drive, job, passages
-from tests.rules import with_and_without
+from tests.rules import Case, with_and_without
 
-EN = (
+EN: Case = (
     "How many days of annual leave does a part-time employee get?",
     [
         {"id": "forum-1", "source_id": "forum", "text": "A part-time employee gets ten days of annual leave, I heard."},
@@ -38,7 +38,7 @@ EN = (
         {"id": "mail-1", "source_id": "mail", "text": "Does a part-time employee get days of annual leave at all?"},
     ],
 )
-ZH = (
+ZH: Case = (
     "兼职员工的年假有多少天？",
     [
         {"id": "forum-1", "source_id": "forum", "text": "听说兼职员工的年假是十天。"},

@@ -7,11 +7,11 @@ import pytest
 from elbowroom.decide import packers
 from elbowroom.decide.rules.whole_section import pack
 from tests.passages import drive, job, passages
-from tests.rules import packed, with_and_without, with_class
+from tests.rules import Case, packed, with_and_without, with_class
 
 FILLER_EN = " Note the time in the log of the machine, and who was there."
 FILLER_ZH = "请在机器日志中记录时间以及在场人员。"
-EN = (
+EN: Case = (
     "How do I replace the filter of the press?",
     [
         {"id": "ad", "source_id": "shop", "text": "Replace the filter of the press? Get a new press." + FILLER_EN},
@@ -27,7 +27,7 @@ EN = (
         {"id": "o2", "source_id": "sheet", "score": 0.7, "text": "How press and filter were built." + FILLER_EN * 4},
     ],
 )  # fmt: skip
-ZH = (
+ZH: Case = (
     "如何更换压机的滤芯？",
     [
         {"id": "ad", "source_id": "shop", "score": 0.2, "text": "更换压机的滤芯？不如换一台新压机。" + FILLER_ZH},
@@ -48,14 +48,14 @@ SECTION = {"p1", "p2", "p3"}
 
 @pytest.mark.parametrize(("case", "ceiling"), [(EN, 390), (ZH, 400)], ids=["en", "zh"])
 def test_a_procedure_with_its_prerequisites_before_anything_else(case, ceiling):
-    on, off = with_and_without("how_to", *case, ceiling=ceiling)
+    on, off = with_and_without("how_to", case[0], case[1], ceiling=ceiling)
     assert set(on) >= SECTION | {"pre"}
     assert not set(off) >= SECTION | {"pre"}
 
 
 @pytest.mark.parametrize(("case", "ceiling"), [(EN, 190), (ZH, 200)], ids=["en", "zh"])
 def test_or_none_of_it(case, ceiling):
-    on, off = with_and_without("how_to", *case, ceiling=ceiling)
+    on, off = with_and_without("how_to", case[0], case[1], ceiling=ceiling)
     assert not set(on) & SECTION
     assert set(off) & SECTION
 
@@ -63,7 +63,8 @@ def test_or_none_of_it(case, ceiling):
 def whole(documents, **rest):
     given = job(passages(documents), question="How is the filter replaced?", **rest)
     packing = drive(pack(given, packers.load("cover")))
-    sides = [one.passage.document.position for one in (*packing.admitted, *packing.dropped)]
+    sides = [one.passage.document.position for one in packing.admitted]
+    sides += [one.passage.document.position for one in packing.dropped]
     assert sorted(sides) == list(range(len(documents)))
     return packing, {one.passage.document.id for one in packing.admitted}
 
