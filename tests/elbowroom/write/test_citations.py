@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from elbowroom.records import Source
-from elbowroom.write.citations import Citation, Verifier, url_citations
+from elbowroom.write.citations import Citation, Invented, Verifier, url_citations
 
 FRAGMENTS = st.sampled_from(
     ["[", "]", "【", "】", "S", "1", "12", "34567", " ", "退款", "😀", "\n", "[S1]", "【S2】", "[S9]"]
@@ -15,8 +17,8 @@ FRAGMENTS = st.sampled_from(
 LABELS = ("S1", "S2", "S12")
 
 
-def read(pieces: list[str]) -> tuple[str, Verifier]:
-    verifier = Verifier(LABELS)
+def read(pieces: list[str], invented: Invented = "flag") -> tuple[str, Verifier]:
+    verifier = Verifier(LABELS, invented)
     shown = "".join(verifier.feed(piece) for piece in pieces)
     return shown + verifier.finish(), verifier
 
@@ -42,6 +44,51 @@ def test_at_most_six_characters_are_held_back(pieces: list[str]):
     for piece in pieces:
         behind += len(piece) - len(verifier.feed(piece))
         assert 0 <= behind <= 6
+
+
+def seen(read: tuple[str, Verifier]) -> tuple:
+    text, verifier = read
+    return text, verifier.citations, verifier.invented, verifier.refused
+
+
+@given(st.lists(FRAGMENTS, max_size=12).map("".join), st.sampled_from(["strip", "error"]))
+def test_an_invented_marker_does_not_arrive_however_the_answer_is_cut(answer: str, invented: Invented):
+    whole = seen(read([answer], invented))
+    text, citations, _, refused = whole
+    for cut in range(len(answer) + 1):
+        assert seen(read([answer[:cut], answer[cut:]], invented)) == whole
+    assert seen(read(list(answer), invented)) == whole
+    markers = [(one[1] or one[2], *one.span()) for one in re.finditer(r"\[(S\d{1,4})\]|【(S\d{1,4})】", text)]
+    assert {label for label, _, _ in markers} <= set(LABELS)
+    assert [(one.label, one.start, one.end) for one in citations] == markers
+    flagged = [one.label for one in read([answer])[1].citations if one.status == "invented"]
+    if not flagged:
+        assert (text, refused) == (answer, False)
+    elif invented == "error":
+        assert refused
+        assert text == answer[: read([answer])[1].citations[len(citations)].start]
+
+
+@pytest.mark.parametrize(
+    ("answer", "left", "labels"),
+    [
+        ("a [S9] b [S1].", "a  b [S1].", ["S1"]),
+        ("[S[S9]1] x", "[S1] x", ["S1"]),  # what is now side by side is a marker like any other
+        ("[S[S9]9] x", "[S x", []),
+        ("[S[S9][S9]9]", "[S", []),
+        ("[S1][S9]", "[S1]", ["S1"]),
+        ("[S9][S", "[S", []),
+    ],
+)
+def test_what_is_left_where_markers_are_stripped(answer: str, left: str, labels: list[str]):
+    text, verifier = read([answer], "strip")
+    assert (text, [one.label for one in verifier.citations], verifier.invented) == (left, labels, ("S9",))
+
+
+def test_an_error_ends_the_text():
+    verifier = Verifier(LABELS, "error")
+    assert [verifier.feed(piece) for piece in ("a [S1] b [S", "9] c", " d [S1]")] == ["a [S1] b ", "", ""]
+    assert (verifier.finish(), verifier.refused, verifier.invented) == ("", True, ("S9",))
 
 
 def test_text_without_a_bracket_is_shown_at_once():
