@@ -113,6 +113,14 @@ def shipped(root):
         ("Tell me about the annual plan", "general"),
         ("介绍一下退款政策", "general"),
         ("为什么账单比上个月高？", "general"),
+        ("运费由谁承担？", "point_lookup"),
+        ("退货的运费由谁承担？退款多久到账？", "general"),
+        ("退货的运费由谁承担，退款多久到账？", "general"),
+        ("损坏由谁承担，申请时要什么材料", "general"),
+        ("押金和维修费分别由谁承担？", "general"),
+        ("运费由谁承担？？谢谢", "point_lookup"),
+        ("Who pays for the return? Which documents do I need?", "general"),
+        ("How much is charged for each of the plans?", "general"),
     ],
 )
 def test_shipped_cues(shipped, question, name):
