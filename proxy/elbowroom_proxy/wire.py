@@ -121,6 +121,8 @@ def decision_headers(trace_id: str, request_id: str, decision: Decision | None) 
         "x-elbowroom-admitted": str(admitted),
         "x-elbowroom-dropped": str(len(decision.documents) - admitted),
     }
+    if decision.label_incomplete:
+        headers["x-elbowroom-label-incomplete"] = str(decision.label_incomplete)
     if decision.evidence_sufficient is not None:
         headers["x-elbowroom-evidence-sufficient"] = str(decision.evidence_sufficient).lower()
     if decision.counted is not None:

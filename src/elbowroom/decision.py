@@ -15,16 +15,18 @@ from elbowroom.clean.known import Known
 from elbowroom.clean.text import Text
 from elbowroom.count.counter import Counter, Tally
 from elbowroom.decide import recap
+from elbowroom.decide.access import Rights, check_model, rerank_within
 from elbowroom.decide.calibration import corrected, shape
 from elbowroom.decide.conversation import Costs, body, cap_tool_results, results_told, within
 from elbowroom.decide.dates import time_matters
 from elbowroom.decide.endpoint import Endpoint
 from elbowroom.decide.evidence import Choice, Recipe, choose, recipe_for
-from elbowroom.decide.fates import disputes, fates, source_of
+from elbowroom.decide.fates import denials, disputes, fates, source_of
 from elbowroom.decide.fit import Fit, Reserve, fit, need_not_count, overflows
 from elbowroom.decide.passage import Dropped, Packing, Passage
 from elbowroom.decide.prepare import body_text, prepare, texts_of
 from elbowroom.decide.ready import Ready, ready
+from elbowroom.decide.signature import LabelKey
 from elbowroom.draft import Draft, Written
 from elbowroom.errors import CountUnavailable, ElbowroomError, InsufficientEvidence
 from elbowroom.fallback import Settled, is_prose, remark_room, settle
@@ -72,6 +74,12 @@ class Setting(Struct, frozen=True):
     endpoint: bool = False  # the service can ask the model's own counting endpoint
     learned: Mapping[str, Learned] = {}  # by shape of request: what this model's bills have taught
     now: float | None = None  # seconds since 1970, UTC; None: nothing is stale, and nothing has expired
+    label_keys: Mapping[str, LabelKey] = {}  # by `kid`: what retrievers sign access labels with
+    rerankers: Mapping[str, tuple[str, ...]] = {}  # by name: labels of documents that it accepts, where somebody said
+
+    @property
+    def rights(self) -> Rights:
+        return Rights(self.principal, self.policy.access, self.label_keys, self.now)
 
 
 def decide(request: Request, setting: Setting) -> Steps[Packed | Refused]:
@@ -99,7 +107,7 @@ def decide(request: Request, setting: Setting) -> Steps[Packed | Refused]:
 
 def recount(request: Request, setting: Setting) -> Steps[Count]:
     """The count of a request that was forwarded first: the same numbers, after the fact."""
-    sent = ready(request, setting.policy, setting.principal, setting.known).request
+    sent = ready(request, setting.policy, setting.rights, setting.known).request
     tally, told = Tally(setting.counter.vocabulary), body(sent, sent.messages)
     plan = setting.counter.plan(told)
     yield from tally.measure(plan.texts)
@@ -144,7 +152,7 @@ class _Walk:
         self.language = language(question)
         self.query_class = classify(question, bool(parts.turns), policy, asked, self.setting.principal)
         query_class = policy.query_class(self.query_class.name)
-        recipe = recipe_for(policy, query_class, model, self.setting.now)
+        recipe = self._within(recipe_for(policy, query_class, model, self.setting.now))
         contract = reserve(request, query_class, policy, model)
         if not model.known:
             self.notes.append(f"{model.name} is mapped to no counter: counted by an upper bound")
@@ -207,7 +215,7 @@ class _Walk:
     def _make_ready(self) -> None:
         """What is done to any request, in any mode, before anything is counted."""
         setting = self.setting
-        self.ready = made = ready(self.request, self.policy, setting.principal, setting.known)
+        self.ready = made = ready(self.request, self.policy, setting.rights, setting.known)
         self.request = made.request
         self.shape = shape(body(made.request, made.request.messages), len(made.request.body))
         learned = setting.learned.get(self.shape)
@@ -215,6 +223,16 @@ class _Walk:
         self.draft.homes = made.homes
         self.tool_results = results_told(made)
         self.notes += made.notes
+        self.fates = denials(made.denied, setting.hash_key)
+        check_model(made.labels, setting.model.accepts, self.policy.access)
+
+    def _within(self, recipe: Recipe) -> Recipe:
+        """The same, without a reranker that may not be shown these documents."""
+        accepts = self.setting.rerankers.get(recipe.rerank.by)
+        rerank = rerank_within(self.ready.labels, recipe.rerank, accepts, self.policy.access)
+        if rerank is not recipe.rerank:
+            self.notes.append(f"degraded: labels keep documents from the reranker {recipe.rerank.by}")
+        return structs.replace(recipe, rerank=rerank)
 
     def _need_not_count(self, contract: ReservePlan) -> bool:
         if self.enforce and self.ready.results_changed:  # bytes bound tokens, and these are not the bytes that came
@@ -283,7 +301,8 @@ class _Walk:
             prose=is_prose(self.request), pieces=self.pieces, known=setting.known, tally=self.tally,
         )  # fmt: skip
         written = settled.written
-        self.fates = fates(written.labelled, written.dropped, choice.also_in, setting.hash_key, choice.disputes)
+        told = fates(written.labelled, written.dropped, choice.also_in, setting.hash_key, choice.disputes)
+        self.fates = tuple(sorted(self.fates + told, key=lambda fate: fate.position))
         self.notes += disputes(self.fates)
         if settled.lacks:
             self.notes.append(settled.lacks)
@@ -325,6 +344,7 @@ class _Walk:
     def decision(self, counted: Count | None) -> Decision:
         """All that is decided so far."""
         policy = self.policy
+        dated = self.ready.dated or time_matters(self.request.documents, policy.sources)
         return Decision(
             mode=policy.mode,
             model=self.request.model,
@@ -350,8 +370,10 @@ class _Walk:
             answers=(),
             shape=self.shape,
             learned=self.setting.learned.get(self.shape),
-            now=self.setting.now if time_matters(self.request.documents, policy.sources) else None,
+            now=self.setting.now if dated else None,
             tools_removed=self.ready.tools_removed,
+            labels=tuple(sorted(self.ready.labels)),
+            label_incomplete=sum(one.incomplete for one in self.ready.denied),
         )
 
     def _text(self, index: int | None) -> str:

@@ -61,6 +61,32 @@ class ClassNotAllowed(ElbowroomError):
     status_hint = 403
 
 
+class InvalidApiKey(ElbowroomError):
+    """Nobody has that key, it is blocked, or the token does not hold. Which of these is not said."""
+
+    code = "invalid_api_key"
+    status_hint = 401
+
+
+class KeysUnavailable(ElbowroomError):
+    """Whether a token holds cannot be said: its issuer's keys are not there."""
+
+    code = "keys_unavailable"
+    status_hint = 503
+
+
+class ModelNotAllowed(ElbowroomError):
+    code = "model_not_allowed"
+    status_hint = 403
+
+
+class LabelNotAccepted(ElbowroomError):
+    """A document that the principal may see must not go to the model that was asked for."""
+
+    code = "label_not_accepted"
+    status_hint = 403
+
+
 class RequestTooLarge(ElbowroomError):
     code = "request_too_large"
     status_hint = 413

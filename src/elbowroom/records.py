@@ -170,6 +170,8 @@ class Principal(Struct, frozen=True):
     classes: tuple[str, ...] | None = None  # None: every class
     models: tuple[str, ...] | None = None
     tools: tuple[str, ...] | None = None  # that its requests may offer; None: any
+    keyed: bool = False  # it came by a key or a token; False: there are none, and everybody may see everything
+    on_missing_label: Mapping[str, str] = {}  # by kind of document, or `default`: `deny` or `assume:<label>`
 
 
 class ChatTemplate(Struct, frozen=True):
@@ -196,9 +198,7 @@ class Model(Struct, frozen=True):
     template: ChatTemplate | None = None  # where the operator gave one
     max_input_tokens: int | None = None  # of the prompt alone, where the provider limits it apart from the window
     price: Price | None = None  # None: nobody said
-
-
-# --- counting ---------------------------------------------------------------------------------------------------------
+    accepts: tuple[str, ...] | None = None  # labels of documents that may go there; None: that leave the house
 
 
 class Count(Struct, frozen=True):
@@ -373,6 +373,8 @@ class Decision(Struct, frozen=True):
     fallback: str | None = None  # what was done about it, as the class's `on_insufficient` says
     now: float | None = None  # the time that documents were held against, seconds since 1970; None: none had to be
     tools_removed: tuple[str, ...] = ()  # names, as the client gave them
+    labels: tuple[str, ...] = ()  # of the documents that the principal may see, where it has a key
+    label_incomplete: int = 0  # documents denied because their label was missing or could not be read
 
 
 class Packed(Struct, frozen=True):

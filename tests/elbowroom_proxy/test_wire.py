@@ -230,3 +230,9 @@ def test_what_is_not_known_has_no_header():
 def test_whether_the_evidence_is_sufficient_is_said_where_any_was_tagged(sufficient, said):
     told = structs.replace(decision(None), evidence_sufficient=sufficient)
     assert wire.decision_headers("t", "r", told).get("x-elbowroom-evidence-sufficient") == said
+
+
+def test_how_many_labels_could_not_be_read_is_said_where_any_could_not():
+    told = structs.replace(decision(None), label_incomplete=3)
+    assert wire.decision_headers("t", "r", told)["x-elbowroom-label-incomplete"] == "3"
+    assert "x-elbowroom-label-incomplete" not in wire.decision_headers("t", "r", decision(None))

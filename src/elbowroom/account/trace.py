@@ -113,6 +113,8 @@ def _decided(decision: Decision | None) -> dict[str, Any]:
         "now": decision.now,
         "learned": msgspec.to_builtins(decision.learned),
         "tools_removed": list(decision.tools_removed),
+        "labels": list(decision.labels),
+        "label_incomplete": decision.label_incomplete,
         "edits": [edit.value for edit in decision.edits],
         "reranking": msgspec.to_builtins(decision.rerank),
         "history_summary": msgspec.to_builtins(decision.history_summary),

@@ -9,9 +9,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 
+from elbowroom.decide.access import Denied
 from elbowroom.decide.passage import Admitted, Dropped, Part, Passage
 from elbowroom.decide.sift import Ids
 from elbowroom.records import MOST_SPANS, Document, Drop, Fate, Source
+
+_LONGEST_LABEL = 120  # characters; without keys a label may be anything
 
 
 def fates(
@@ -31,6 +34,22 @@ def fates(
             for part in _parts(gone.passage)
         ]
     return tuple(sorted(told, key=lambda fate: fate.position))
+
+
+def denials(denied: Sequence[Denied], hash_key: bytes) -> tuple[Fate, ...]:
+    """The fates of documents that may not be seen: a keyed hash of the text and no name."""
+    return tuple(
+        Fate(
+            one.document.position,
+            "",
+            "dropped",
+            reason=Drop.NOT_PERMITTED,
+            detail=one.why,
+            message=one.document.message,
+            digest=keyed(one.document.text or "", hash_key),
+        )
+        for one in denied
+    )
 
 
 def _admitted(label: str, one: Admitted, also_in: Ids, disputes: Ids, hash_key: bytes) -> Iterator[Fate]:
@@ -104,6 +123,11 @@ def source_of(label: str, passage: Passage) -> Source:
     return Source(label, document.id, document.title, passage.link or document.url, document.source_id, others)
 
 
+def _label(document: Document) -> str | None:
+    label = (document.access or {}).get("label")
+    return label[:_LONGEST_LABEL] if isinstance(label, str) else None
+
+
 def _is_scored(document: Document) -> bool:
     return document.rerank_score is not None or document.score is not None
 
@@ -129,5 +153,6 @@ def _fate(part: Part, hash_key: bytes, **told: object) -> Fate:
         neutralised_spans=text.broken_spans[:MOST_SPANS],
         message=document.message,
         digest=keyed(document.text or "", hash_key),
+        access=_label(document),
         **told,  # type: ignore[arg-type]
     )

@@ -6,21 +6,22 @@ Does not know: tokens, what is chosen or cut later, or the bytes that leave.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, structs
 
 from elbowroom.clean.known import Known
+from elbowroom.decide.access import Denied, Rights, keeps_egress, permit
 from elbowroom.decide.results import Checked, check_results, with_result
-from elbowroom.decide.toolgate import tools_out
+from elbowroom.decide.toolgate import name_of, tools_out
 from elbowroom.read.embedded import lift
 from elbowroom.read.policy import Policy
 from elbowroom.read.split import tool_names
-from elbowroom.records import Edit, Principal, Request
+from elbowroom.records import Edit, Request
 
 
 class Ready(Struct, frozen=True):
-    request: Request  # as it goes on; its `body` is still the client's
+    request: Request  # as it goes on, with no document that may not be seen; its `body` is still the client's
     came: Request  # the client's messages, and the members that leave
     names: Mapping[int, str] = {}  # the tools' names by message
     homes: Mapping[int, int] = {}  # message -> how many of its parts stand behind the place of its documents
@@ -29,22 +30,33 @@ class Ready(Struct, frozen=True):
     tools_removed: tuple[str, ...] = ()
     edits: tuple[Edit, ...] = ()
     notes: tuple[str, ...] = ()
+    denied: tuple[Denied, ...] = ()
+    labels: frozenset[str] = frozenset()  # of the documents that may be seen
+    dated: bool = False  # what may be seen depended on the time
 
     @property
     def results_changed(self) -> bool:
         return any(checked.changed for checked in self.results.values())
 
 
-def ready(request: Request, policy: Policy, principal: Principal, known: Known) -> Ready:
+def ready(request: Request, policy: Policy, rights: Rights, known: Known) -> Ready:
     """Raises `InvalidDocument` and `InvalidRequest`: for a document part, and for a tool that is demanded and removed.
 
-    Of the classes only one that the client names has a say about tools.
+    Of the classes only one that the client names has a say about tools, and of the documents only their labels.
     """
     names = tool_names(request)
-    asked = request.context.query_class
-    lists = (policy.tools_allow, policy.query_class(asked).tools_allow if asked else None, principal.tools)
-    gated = tools_out(request.fields, request.params, lists)
     lifted = lift(request, names, policy)
+    tools = {index: tool for index, name in names.items() if (tool := policy.tools.get(name)) is not None}
+    told = {index: tool.access for index, tool in tools.items() if tool.access is not None}
+    permitted = permit(lifted.request.documents, rights, told)
+    asked = request.context.query_class
+    lists = (
+        policy.tools_allow,
+        policy.query_class(asked).tools_allow if asked else None,
+        rights.principal.tools,
+        None if keeps_egress(permitted.labels, policy.access) else frozenset(_staying(request, policy)),
+    )
+    gated = tools_out(request.fields, request.params, lists)
     results = check_results(lifted.request, names, policy, known, besides=lifted.homes)
     messages = tuple(with_result(message, results.get(index)) for index, message in enumerate(lifted.request.messages))
     watched = lifted.request.tagged or bool(policy.tools) or any(names is not None for names in lists)
@@ -56,7 +68,7 @@ def ready(request: Request, policy: Policy, principal: Principal, known: Known) 
         Edit.TOOL_RESULT_WITHHELD: any(one.withheld for one in results.values()),
     }
     return Ready(
-        request=structs.replace(lifted.request, messages=messages, **members),
+        request=structs.replace(lifted.request, messages=messages, documents=permitted.documents, **members),
         came=structs.replace(request, **members),
         names=names,
         homes=lifted.homes,
@@ -64,5 +76,16 @@ def ready(request: Request, policy: Policy, principal: Principal, known: Known) 
         tools=gated.names if watched else None,
         tools_removed=gated.removed,
         edits=(*removed, *lifted.edits, *(edit for edit, happens in edits.items() if happens)),
-        notes=lifted.notes,
+        notes=lifted.notes + permitted.notes,
+        denied=permitted.denied,
+        labels=permitted.labels,
+        dated=permitted.dated,
     )
+
+
+def _staying(request: Request, policy: Policy) -> Iterator[str]:
+    """The names of the request's tools that carry nothing outside."""
+    for member in ("tools", "functions"):
+        for name in map(name_of, request.params.get(member) or ()):
+            if name not in policy.tools or not policy.tools[name].egress:
+                yield name

@@ -74,6 +74,7 @@ class ModelInfo(Config, frozen=True):
     chat_template: str | None = None  # chat_template.jinja or tokenizer_config.json; else whichever lies beside it
     chat_template_kwargs: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each instance
     base_model: str | None = None  # what a deployment's name stands for, e.g. azure/gpt-4o
+    accepts: tuple[str, ...] | None = None  # access labels; documents under others never go there
     # LiteLLM's words for prices, in USD a token. The first two belong together.
     input_cost_per_token: UsdPerToken | None = None
     output_cost_per_token: UsdPerToken | None = None
@@ -200,6 +201,7 @@ def _model(
         template=local.template if local is not None else None,
         max_input_tokens=facts.max_input_tokens if window == facts.context_window else None,
         price=_price(info, fault, path) or facts.price,
+        accepts=info.accepts,
     )
 
 

@@ -76,6 +76,17 @@ class ToolResults(Caps, frozen=True):
     clean_untagged: bool = False  # also in requests without documents; a result of a named tool is cleaned in any
 
 
+class ToolAccess(Config, frozen=True):
+    """The access label of whatever a tool returns. A document's own label can narrow it and not widen it."""
+
+    label: str
+    tenant: str | None = None  # None: whoever asks finds its own tenant's
+    visibility: Literal["tenant", "listed"] = "tenant"
+    groups: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    deny_groups: tuple[str, ...] = ()
+
+
 class Tool(Caps, frozen=True):
     """One tool's results. What is said here holds in every mode, but for the caps."""
 
@@ -84,11 +95,13 @@ class Tool(Caps, frozen=True):
     redact: tuple[str, ...] = ()  # paths whose values are dropped: `customer.mail`, `*.note`; lists are passed through
     pagination: str | None = None  # the parameter that asks for the next page
     access: ToolAccess | None = None  # with `returns: documents`
+    side_effect: bool = False  # it changes something outside, so what its calls say is looked at
     egress: bool = False  # it can carry what it is told outside, so labels may take it away
 
 
 ASSUME = "assume:"
-OnMissing = dict[str, Annotated[str, Meta(pattern="^(deny|assume:.+)$")]]  # kind of document, or `default` -> what to do
+# Kind of document, or `default` -> what becomes of one without a label.
+OnMissing = dict[str, Annotated[str, Meta(pattern="^(deny|assume:.+)$")]]
 
 
 class Access(Config, frozen=True):
@@ -100,6 +113,13 @@ class Access(Config, frozen=True):
     on_missing_label: OnMissing = field(default_factory=dict)  # a key's own goes first
     require_sig: bool = False
     sig_max_age: Annotated[float, Meta(gt=0)] = 3600.0  # seconds
+
+
+class Links(Config, frozen=True):
+    """Links in answers to what the model was shown of others."""
+
+    flag: bool = True  # those to hosts that are of no admitted document, and that neither user nor operator wrote
+    allow: tuple[str, ...] = ()  # hosts that are never flagged: docs.example, or *.example for all below it
 
 
 class Redact(Config, frozen=True):
@@ -116,6 +136,18 @@ class Redact(Config, frozen=True):
     deadline_ms: Annotated[int, Meta(gt=0, le=10_000)] = 250  # for all texts of a request
 
 
+class Compress(Config, frozen=True):
+    """Who says in two or three sentences what else would go for want of room. Without a model it goes."""
+
+    model: str | None = None  # a name of the model list
+    max_tokens: PositiveTokens = 200  # of each
+    max_passages: PositiveTokens = 3  # asked about one after the other, in one request
+    timeout: Seconds = 5.0  # for each
+
+
+Crucial = Literal["excerpt", "others_first"]
+
+
 class Evidence(Config, frozen=True):
     ceiling: Tokens = 6000
     max_passages: PositiveTokens = 10
@@ -128,6 +160,8 @@ class Evidence(Config, frozen=True):
     min_novelty: Share = 0.20  # `weighted` only
     languages: tuple[str, ...] = ()  # documents said to be in another are dropped; empty: none is
     merge_adjacent: bool = True  # neighbouring chunks of one source go in as one passage
+    crucial: Crucial = "excerpt"  # the best passage takes its turn; `others_first`: it is whole, the others are cut
+    compress: Compress = Compress()
 
 
 class EvidenceOverride(Config, frozen=True):
@@ -142,6 +176,7 @@ class EvidenceOverride(Config, frozen=True):
     beside_section: Tokens | None = None
     floor: Share | None = None
     min_novelty: Share | None = None
+    crucial: Crucial | None = None
 
 
 class Minimum(Config, frozen=True):
@@ -164,7 +199,7 @@ class QueryClass(Config, frozen=True):
     tools_allow: tuple[str, ...] | None = None  # beside the policy's, where the client itself names this class
     rule: str | None = None  # file name in `decide/rules/`
     minimum: Minimum = Minimum()
-    on_insufficient: Literal["scope_note", "ask_to_narrow", "parent_summary", "refuse"] = "scope_note"
+    on_insufficient: Literal["scope_note", "ask_to_narrow", "second_pass", "parent_summary", "refuse"] = "scope_note"
     asked_by: Literal["model", "proxy"] = "model"  # who asks, under `ask_to_narrow`; the proxy asks no model at all
 
 
@@ -214,7 +249,9 @@ class Policy(Config, frozen=True):
     order: Literal["best_first", "edges", "document"] = "best_first"
     format: Literal["xml", "markdown", "numbered"] = "xml"
     documents: Literal["ours", "upstream"] = "ours"  # `upstream`: leave the `documents` field to the provider
-    invented_citations: Literal["flag"] = "flag"
+    invented_citations: Literal["flag", "strip", "error"] = "flag"
+    links: Links = Links()
+    tainted_calls: Literal["flag", "block"] = "flag"  # to tools with side effects, saying what only others said
     default_class: str = "general"
     follow_up: FollowUp = FollowUp()
     classes: tuple[QueryClass, ...] = (QueryClass("general"),)

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from elbowroom.read import yaml
 from elbowroom.read.classify import compiled
-from elbowroom.read.policy import Policy, QueryClass
+from elbowroom.read.policy import ASSUME, Policy, QueryClass
 from elbowroom.read.resultschema import NoSchema, fault_of
 from elbowroom.read.sources import read_sources
 
@@ -56,6 +56,7 @@ def read_policy(
         there = _listed(known_rerankers)
         raise marked.fault("rerank.by", f"there is no reranker {value.rerank.by}; there are {there}")
     _check_numbers(marked, value)
+    _check_access(marked, value)
     _check_tools(marked, value)
     _check_cues(marked, "follow_up.cues", value.follow_up.cues)
     _check_cues(marked, "follow_up.not_cues", value.follow_up.not_cues)
@@ -95,6 +96,26 @@ def _check_numbers(marked: yaml.Marked[Policy], policy: Policy) -> None:
         raise marked.fault("answer.output_cap", "must not be less than answer.min_output_tokens")
     if policy.evidence.min_excerpt_tokens > policy.evidence.max_passage_tokens:
         raise marked.fault("evidence.min_excerpt_tokens", "must not be more than evidence.max_passage_tokens")
+
+
+def _check_access(marked: yaml.Marked[Policy], policy: Policy) -> None:
+    access = policy.access
+    if len(set(access.labels)) < len(access.labels):
+        raise marked.fault("access.labels", "a label is given twice")
+    named = {f"access.inside[{i}]": label for i, label in enumerate(access.inside) if "access.inside" in marked.lines}
+    if access.egress_up_to is not None:
+        named["access.egress_up_to"] = access.egress_up_to
+    for kind, rule in access.on_missing_label.items():
+        if rule.startswith(ASSUME):
+            named[f"access.on_missing_label.{kind}"] = rule.removeprefix(ASSUME)
+    for name, tool in policy.tools.items():
+        if tool.access is not None:
+            named[f"tools.{name}.access.label"] = tool.access.label
+            if tool.returns != "documents":
+                raise marked.fault(f"tools.{name}.access", "is of documents; the tool needs `returns: documents`")
+    for path, label in named.items():
+        if label not in access.labels:
+            raise marked.fault(path, f"there is no label {label}; there are {', '.join(access.labels)}")
 
 
 def _check_tools(marked: yaml.Marked[Policy], policy: Policy) -> None:

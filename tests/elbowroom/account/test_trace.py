@@ -43,6 +43,8 @@ DECISION = Decision(
     edits=(Edit.EVIDENCE_ADDED,),
     notes=("engine",),
     answers=((1, 2), (3,)),
+    labels=("internal",),
+    label_incomplete=2,
 )
 FACTS = Facts(
     trace_id="t",
@@ -65,6 +67,7 @@ def test_a_record_carries_the_names_that_reviewers_search_by() -> None:
     assert story["evidence_tokens"] == 70
     assert story["answer_reserve"] == 700
     assert story["dropped"] == {"not_permitted": 1, "duplicate": 2}
+    assert (story["labels"], story["label_incomplete"]) == (["internal"], 2)
     assert story["notes"] == ["engine", "service"]
     assert story["count_error"] == 1
 

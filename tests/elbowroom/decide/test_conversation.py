@@ -6,6 +6,7 @@ from typing import Any
 from elbowroom import count
 from elbowroom.clean.known import Known
 from elbowroom.count.counter import Tally
+from elbowroom.decide.access import Rights
 from elbowroom.decide.conversation import (
     Costs,
     body,
@@ -58,7 +59,7 @@ def cap(request: Request, policy: Policy, *, only_named: bool = False) -> Any:
 
 
 def made(request: Request, policy: Policy) -> Ready:
-    return ready(request, policy, Principal(), Known(1 << 20))
+    return ready(request, policy, Rights(Principal(), policy.access), Known(1 << 20))
 
 
 def test_a_result_over_its_rows_is_capped_and_says_so() -> None:

@@ -3,7 +3,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from elbowroom.clean.text import Text
-from elbowroom.decide.fates import disputes, fates, source_of
+from elbowroom.decide.access import Denied
+from elbowroom.decide.fates import denials, disputes, fates, keyed, source_of
 from elbowroom.decide.passage import Admitted, Dropped, Part, Passage
 from elbowroom.records import Document, Drop
 
@@ -102,3 +103,20 @@ def test_two_that_disagree_are_told_once() -> None:
     told = fates(labelled, [Dropped(DROPPED, Drop.EMPTY)], {}, b"k", {0: ("d1", "gone", "d0"), 1: ("d0",)})
     assert [fate.disputes for fate in told if fate.label] == [("d1", "gone", "d0"), ("d0",)]
     assert disputes(told) == ["S1 and S2 are versions of one text and disagree"]
+
+
+def test_who_may_not_be_seen_has_a_hash_and_no_name() -> None:
+    document = Document(4, "secret-id", "secret text", "secret title", source_id="s", url="u", version="v", message=2)
+    (told,) = denials([Denied(document, "it is another tenant's")], b"k")
+    assert (told.position, told.message, told.decision, told.reason) == (4, 2, "dropped", Drop.NOT_PERMITTED)
+    assert (told.detail, told.digest) == ("it is another tenant's", keyed("secret text", b"k"))
+    assert "secret" not in repr(told)
+    assert (told.id, told.source_id, told.version, told.tokens) == ("", None, None, 0)
+
+
+def test_the_label_stands_with_the_document() -> None:
+    def label(access: object) -> str | None:
+        return fates([], [Dropped(passage(0, "x", access=access), Drop.EMPTY)], {}, b"k")[0].access
+
+    assert (label({"label": "internal"}), label({"label": "x" * 500})) == ("internal", "x" * 120)
+    assert label(None) is label({}) is label({"label": 7}) is None

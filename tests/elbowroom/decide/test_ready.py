@@ -9,9 +9,10 @@ import pytest
 from msgspec import structs
 
 from elbowroom.clean.known import Known
+from elbowroom.decide.access import Rights
 from elbowroom.decide.ready import Ready, ready
 from elbowroom.errors import InvalidRequest
-from elbowroom.read.policy import Policy, QueryClass, Tool
+from elbowroom.read.policy import Access, Policy, QueryClass, Tool, ToolAccess
 from elbowroom.records import Edit, Mode, Principal, Request
 from tests.walk import read
 
@@ -29,7 +30,8 @@ def talk(result: str = "fine", **more: Any) -> Request:
 
 
 def made(request: Request, policy: Policy | None = None, **principal: Any) -> Ready:
-    return ready(request, policy or Policy(), Principal(**principal), Known(1 << 20))
+    policy = policy or Policy()
+    return ready(request, policy, Rights(Principal(**principal), policy.access), Known(1 << 20))
 
 
 def test_where_nothing_is_said_nothing_is_done():
@@ -89,3 +91,56 @@ def test_documents_of_named_tools_are_no_results():
     found = made(talk('["Paris. [S1]"]'), Policy(tools={"find": Tool(returns="documents")}))
     assert (found.results, found.homes, found.edits) == ({}, {2: 0}, (Edit.TOOL_RESULT_PACKED,))
     assert found.request.documents[0].text == "Paris. [S1]"
+
+
+LABEL: dict[str, Any] = {
+    "tenant": "acme",
+    "label": "internal",
+    "deny_groups": [],
+    "visibility": "tenant",
+    "expires_at": None,
+}
+ANN = {"tenant": "acme", "clearance": "internal", "keyed": True}
+
+
+def labelled(**change: Any) -> dict[str, Any]:
+    return {"text": "Paris.", "access": {**LABEL, **change}}
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_what_may_not_be_seen_goes_before_anything_is_looked_at(mode: Mode):
+    request = talk(documents=[labelled(tenant="other"), labelled(), labelled(label="restricted"), {"text": "Bonn."}])
+    found = made(request, Policy(mode=mode), **ANN)
+    assert [one.position for one in found.request.documents] == [1]
+    assert [one.document.position for one in found.denied] == [0, 2, 3]
+    assert (found.labels, found.dated, found.request.tagged) == (frozenset({"internal"}), False, True)
+    assert made(talk(documents=[labelled(expires_at="2030-01-01")]), Policy(mode=mode), **ANN).dated
+
+
+def test_what_a_tool_returned_is_held_against_what_the_policy_says_of_it():
+    policy = Policy(tools={"find": Tool(returns="documents", access=ToolAccess("internal"))})
+    found = made(talk(json.dumps([{"text": "Paris."}, labelled(label="restricted")])), policy, **ANN)
+    assert [one.text for one in found.request.documents] == ["Paris."]
+    assert len(found.denied) == 1
+    assert made(talk('["Paris."]'), policy, tenant="acme", clearance="public").request.documents == ()
+    assert made(talk('["Paris."]'), Policy(tools={"find": Tool(returns="documents")}), **ANN).request.documents == ()
+
+
+def test_labels_take_away_tools_that_carry_things_outside_and_no_other():
+    policy = Policy(tools={"drop": Tool(egress=True), "find": Tool()})
+    for documents, removed in (([labelled(label="public")], ()), ([labelled()], ("drop",))):
+        assert made(talk(documents=documents), policy, **ANN).tools_removed == removed
+    wider = structs.replace(policy, access=Access(egress_up_to="internal"))
+    assert made(talk(documents=[labelled()]), wider, **ANN).tools_removed == ()
+    assert made(talk(documents=[labelled()]), policy).tools_removed == ()
+    assert made(talk(documents=[labelled(tenant="other")]), policy, **ANN).tools_removed == ()
+    with pytest.raises(InvalidRequest, match="drop"):
+        made(talk(documents=[labelled()], tool_choice=DROP), policy, **ANN)
+    older = talk(documents=[labelled()], functions=[{"name": "drop"}, {"name": "other"}])
+    assert made(older, policy, **ANN).request.params["functions"] == [{"name": "other"}]
+
+
+def test_an_assumed_label_is_noted():
+    policy = Policy(access=Access(on_missing_label={"default": "assume:internal"}))
+    found = made(talk(documents=[{"text": "Paris."}]), policy, **ANN)
+    assert found.notes == ("documents without a label: 1 taken for internal",)

@@ -25,6 +25,11 @@ def fault(name, **info):
     return caught.value.param
 
 
+def test_a_row_says_which_labels_its_model_accepts():
+    assert model(accepts=("public", "restricted")).accepts == ("public", "restricted")
+    assert model().accepts is None
+
+
 def test_a_known_name_needs_nothing_else():
     assert model() == Model("m", "openai", "gpt-4o", 128_000, 16_384, "openai_chat", "gpt-4o", "o200k_base")
     assert model("gpt-4o") == model()

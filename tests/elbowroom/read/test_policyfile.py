@@ -166,7 +166,7 @@ def test_the_shipped_files_explain_every_key(root):
     text = (root / "config" / "policy.yaml").read_text()
     lines = yaml.read(text, "policy.yaml", Policy).lines
     expected = set(Policy.__struct_fields__) - {"classes", "sources", "digest"}
-    for name in ("answer", "history", "tool_results", "evidence", "follow_up"):
+    for name in ("answer", "history", "tool_results", "access", "evidence", "follow_up"):
         kind = type(getattr(Policy(), name))
         expected |= {f"{name}.{inner}" for inner in kind.__struct_fields__}
     assert expected <= set(lines)
@@ -181,6 +181,13 @@ def test_the_shipped_files_explain_every_key(root):
         ("tools:\n  find:\n    response_schema:\n      $ref: https://example.com/a\n", 3, "no JSON schema"),
         ("tools:\n  find:\n    redact: [a.b, '*..c']\n", 3, "names joined by dots"),
         ("tools:\n  find: {returns: documents, redact: [a]}\n", 2, "neither response_schema nor redact"),
+        ("tools:\n  find:\n    access: {label: public}\n", 3, "returns: documents"),
+        ("tools:\n  find: {returns: documents, access: {label: x}}\n", 2, "there is no label x; there are public, int"),
+        ("access:\n  labels: [a, b, a]\n", 2, "given twice"),
+        ("access:\n  inside: [public, x]\n", 2, "there is no label x"),
+        ("access:\n  egress_up_to: x\n", 2, "there is no label x"),
+        ("access:\n  on_missing_label:\n    default: deny\n    kb: assume:x\n", 4, "there is no label x"),
+        ("access:\n  on_missing_label:\n    default: admit\n", 2, "matching regex"),
     ],
 )
 def test_a_tool_that_cannot_be_is_named_with_its_line(text: str, line: int, what: str):
@@ -226,3 +233,9 @@ def test_a_class_s_rule_and_minimum_are_checked(text: str, fault: str):
             ("p.yaml", ""), [("c.yaml", text)], known_gates=GATES, known_packers=PACKERS, known_rules=RULES,
             known_rerankers=RERANKERS,
         )  # fmt: skip
+
+
+def test_labels_of_ones_own():
+    found = policy("access: {labels: [green, red], egress_up_to: red, on_missing_label: {default: assume:green}}")
+    assert (found.access.labels, found.access.egress_up_to) == (("green", "red"), "red")
+    assert policy("access: {labels: [green, red], inside: [red]}").access.inside == ("red",)
