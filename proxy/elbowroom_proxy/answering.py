@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import Any, TypeVar
 
+from elbowroom.clean.find import find
 from elbowroom.count.counter import Counter, Tally
 from elbowroom.errors import ElbowroomError
-from elbowroom.needs import Answer, Need, NeedCounts
+from elbowroom.needs import Answer, Need, NeedCounts, NeedRedaction
 
 Asked = TypeVar("Asked", bound=Need)
 Result = TypeVar("Result")
@@ -50,9 +51,13 @@ def drive_here(walk: Generator[Asked, Answer, Result], answer: Callable[[Asked],
 
 
 def offline(count: Callable[[NeedCounts], Answer]) -> Callable[[Need], Answer]:
-    """Answers where there is no network: texts are counted, no provider is asked, and the walk is told so."""
+    """Answers where there is no network: texts are searched and counted, and the walk is told that nobody else can be
+    asked. Nobody waits for a search here, so no deadline ends it.
+    """
 
     def answer(need: Need) -> Answer:
+        if isinstance(need, NeedRedaction):
+            return tuple(find(text, need.packs) for text in need.texts)
         return count(need) if isinstance(need, NeedCounts) else ()
 
     return answer

@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from elbowroom.clean.known import Known
-from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount
+from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount, NeedRedaction
 from elbowroom_proxy import endpoints, rerankers, upstreams
 from elbowroom_proxy import settings as configured
 from elbowroom_proxy.answering import Till
@@ -30,6 +30,7 @@ from elbowroom_proxy.endpoint_counts import EndpointCounts
 from elbowroom_proxy.metrics import Metrics
 from elbowroom_proxy.ports import CountCache, TraceSink, Upstream
 from elbowroom_proxy.principal import open_principal
+from elbowroom_proxy.redactor import Redactor
 from elbowroom_proxy.routes import errors, health, metrics, models
 from elbowroom_proxy.routes.chat import Chat
 from elbowroom_proxy.settings import RERANKERS, Endpoint, Keys, Settings
@@ -62,6 +63,7 @@ class Service:
             timeout=general.count_timeout,
             concurrency=general.count_concurrency,
         )
+        self.redactor = Redactor()
         self.calibration = Calibration(self.cache if isinstance(self.cache, RedisCounts) else None)
         self.sink: TraceSink = JsonlSink(Path(general.traces))
         self.metrics = Metrics()
@@ -100,6 +102,8 @@ class Service:
             return await self.tokens.count(need, notes)
         if isinstance(need, NeedEndpointCount):
             return await self.endpoint_counts.count(need)
+        if isinstance(need, NeedRedaction):
+            return await self.redactor.answer(need)
         return ()
 
     async def start(self) -> None:
@@ -123,6 +127,7 @@ class Service:
             await upstream.close()
         await self.tokens.close()
         await self.endpoint_counts.close()
+        self.redactor.close()
         await self.asides.close()
         await self.calibration.close()
         await self.cache.close()

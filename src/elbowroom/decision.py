@@ -21,11 +21,12 @@ from elbowroom.decide.conversation import Costs, body, cap_tool_results, results
 from elbowroom.decide.dates import time_matters
 from elbowroom.decide.endpoint import Endpoint
 from elbowroom.decide.evidence import Choice, Recipe, choose, recipe_for
-from elbowroom.decide.fates import denials, disputes, fates, source_of
+from elbowroom.decide.fates import as_they_came, denials, disputes, fates, source_of
 from elbowroom.decide.fit import Fit, Reserve, fit, need_not_count, overflows
 from elbowroom.decide.passage import Dropped, Packing, Passage
 from elbowroom.decide.prepare import body_text, prepare, texts_of
 from elbowroom.decide.ready import Ready, ready
+from elbowroom.decide.redaction import Searched, redacted
 from elbowroom.decide.signature import LabelKey
 from elbowroom.draft import Draft, Written
 from elbowroom.errors import CountUnavailable, ElbowroomError, InsufficientEvidence
@@ -107,7 +108,8 @@ def decide(request: Request, setting: Setting) -> Steps[Packed | Refused]:
 
 def recount(request: Request, setting: Setting) -> Steps[Count]:
     """The count of a request that was forwarded first: the same numbers, after the fact."""
-    sent = ready(request, setting.policy, setting.rights, setting.known).request
+    made = ready(request, setting.policy, setting.rights, setting.known)
+    sent = (yield from redacted(made, setting.policy, setting.known)).ready.request
     tally, told = Tally(setting.counter.vocabulary), body(sent, sent.messages)
     plan = setting.counter.plan(told)
     yield from tally.measure(plan.texts)
@@ -120,6 +122,7 @@ class _Walk:
     def __init__(self, request: Request, setting: Setting) -> None:
         self.request = request
         self.ready = Ready(request, request)
+        self.searched: Mapping[int, Searched] = {}
         self.setting = setting
         self.policy = setting.policy
         self.enforce = setting.policy.mode is Mode.ENFORCE
@@ -145,7 +148,7 @@ class _Walk:
 
     def run(self) -> Steps[Packed]:
         """The walk itself."""
-        self._make_ready()
+        yield from self._make_ready()
         request, policy, model = self.request, self.policy, self.setting.model
         parts = split(request)
         question, asked = self._text(parts.question), request.context.query_class
@@ -212,19 +215,20 @@ class _Walk:
 
     # --- what the steps do --------------------------------------------------------------------------------------------
 
-    def _make_ready(self) -> None:
+    def _make_ready(self) -> Steps[None]:
         """What is done to any request, in any mode, before anything is counted."""
         setting = self.setting
-        self.ready = made = ready(self.request, self.policy, setting.rights, setting.known)
-        self.request = made.request
-        self.shape = shape(body(made.request, made.request.messages), len(made.request.body))
+        self.ready = allowed = ready(self.request, self.policy, setting.rights, setting.known)
+        self.fates = denials(allowed.denied, setting.hash_key)
+        check_model(allowed.labels, setting.model.accepts, self.policy.access)
+        found = yield from redacted(allowed, self.policy, setting.known)
+        self.ready, self.searched, self.request = found.ready, found.searched, found.ready.request
+        self.shape = shape(body(self.request, self.request.messages), len(self.request.body))
         learned = setting.learned.get(self.shape)
-        self.draft = Draft(made.request, setting.counter, self.tally, self.endpoint, learned)
-        self.draft.homes = made.homes
-        self.tool_results = results_told(made)
-        self.notes += made.notes
-        self.fates = denials(made.denied, setting.hash_key)
-        check_model(made.labels, setting.model.accepts, self.policy.access)
+        self.draft = Draft(self.request, setting.counter, self.tally, self.endpoint, learned)
+        self.draft.homes = self.ready.homes
+        self.tool_results = results_told(self.ready)
+        self.notes += self.ready.notes
 
     def _within(self, recipe: Recipe) -> Recipe:
         """The same, without a reranker that may not be shown these documents."""
@@ -235,16 +239,23 @@ class _Walk:
         return structs.replace(recipe, rerank=rerank)
 
     def _need_not_count(self, contract: ReservePlan) -> bool:
-        if self.enforce and self.ready.results_changed:  # bytes bound tokens, and these are not the bytes that came
+        changed = self.ready.results_changed or Edit.REDACTED in self.ready.edits
+        if self.enforce and changed:  # bytes bound tokens, and these are not the bytes that came
             return False
         return need_not_count(self.request, contract, self.policy, self.setting.counter, self.setting.model)
 
     def _still_there(self, passages: Sequence[Passage]) -> tuple[tuple[Passage, ...], tuple[Dropped, ...]]:
-        """Passages that have a message to stand in; those of evicted messages went with them."""
-        gone = self.draft.gone
-        lost = [one for one in passages if one.document.message in gone]
-        kept = tuple(one for one in passages if one.document.message not in gone)
-        return kept, tuple(Dropped(one, Drop.OVER_BUDGET, "the message it came in was left out") for one in lost)
+        """Passages that may go in and have a message to stand in; those of evicted messages went with them."""
+        kept, lost = list[Passage](), list[Dropped]()
+        for one in passages:
+            searched = self.searched.get(one.document.position)
+            if searched is not None and searched.failed:
+                lost.append(Dropped(one, Drop.REDACTION_FAILED, searched.failed))
+            elif one.document.message in self.draft.gone:
+                lost.append(Dropped(one, Drop.OVER_BUDGET, "the message it came in was left out"))
+            else:
+                kept.append(one)
+        return tuple(kept), tuple(lost)
 
     def _measure(self, parts: Split, contract: ReservePlan, bodies: Sequence[str]) -> Steps[tuple[Costs, Reserve]]:
         """Caps tool results and counts every part; one question asks for all recurring texts of the request."""
@@ -302,6 +313,7 @@ class _Walk:
         )  # fmt: skip
         written = settled.written
         told = fates(written.labelled, written.dropped, choice.also_in, setting.hash_key, choice.disputes)
+        told = as_they_came(told, self.searched, setting.known, setting.hash_key)
         self.fates = tuple(sorted(self.fates + told, key=lambda fate: fate.position))
         self.notes += disputes(self.fates)
         if settled.lacks:

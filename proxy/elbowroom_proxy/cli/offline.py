@@ -1,4 +1,4 @@
-"""What commands that work offline answer the engine: counts, BM25, and "not to be had" to everything else.
+"""What commands that work offline answer the engine: counts, BM25, what texts hold, and "not to be had" to everything else.
 
 Knows: the tokenizer, and the reranker that needs nothing but the texts.
 Does not know: the network: no endpoint is asked, no reranker beyond this process, no model.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from elbowroom.needs import Answer, Need, NeedCounts, NeedRerank
+from elbowroom.needs import Answer, Need, NeedRerank
+from elbowroom_proxy.answering import offline
 from elbowroom_proxy.rerankers.lexical import bm25
 from elbowroom_proxy.tokens import Tokens
 
@@ -16,9 +17,11 @@ from elbowroom_proxy.tokens import Tokens
 def answering(tokens: Tokens) -> Callable[[Need], Answer]:
     """For `drive_here`."""
 
+    rest = offline(tokens.count_now)
+
     def answer(need: Need) -> Answer:
         if isinstance(need, NeedRerank) and need.by == "lexical":
             return bm25(need.question, need.texts)
-        return tokens.count_now(need) if isinstance(need, NeedCounts) else ()
+        return rest(need)
 
     return answer

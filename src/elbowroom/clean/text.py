@@ -91,6 +91,14 @@ class Text:
         return self._clean
 
     @property
+    def bare(self) -> str:
+        """The clean text with its control strings whole: what is searched for what must not leave."""
+        if not self._broken_spans:
+            return self._clean
+        cuts = [0, *(at for _, end in self._broken_spans for at in (end - 1, end)), len(self._clean)]
+        return "".join(self._clean[start:end] for start, end in zip(cuts[::2], cuts[1::2], strict=True))
+
+    @property
     def stripped(self) -> int:
         return self._stripped
 

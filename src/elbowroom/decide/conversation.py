@@ -103,6 +103,7 @@ def results_told(ready: Ready, cut: Mapping[int, Capped] = MappingProxyType({}))
                 cleaned=0 if checked is None else checked.cleaned,
                 cleaned_spans=() if checked is None else checked.spans[:MOST_SPANS],
                 redacted=0 if checked is None else checked.redacted,
+                redactions=() if checked is None else checked.redactions,
                 withheld=None if checked is None else checked.withheld,
             )
         )

@@ -7,10 +7,14 @@ Does not know: why (the gates and packers said so), or any way back from a hash 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
+from elbowroom.clean.known import Known
 from elbowroom.decide.access import Denied
 from elbowroom.decide.passage import Admitted, Dropped, Part, Passage
+from elbowroom.decide.redaction import Searched
 from elbowroom.decide.sift import Ids
 from elbowroom.records import MOST_SPANS, Document, Drop, Fate, Source
 
@@ -49,6 +53,28 @@ def denials(denied: Sequence[Denied], hash_key: bytes) -> tuple[Fate, ...]:
             digest=keyed(one.document.text or "", hash_key),
         )
         for one in denied
+    )
+
+
+def as_they_came(
+    told: Sequence[Fate], searched: Mapping[int, Searched], known: Known, hash_key: bytes
+) -> tuple[Fate, ...]:
+    """The fates with what was found in their documents, and what was cleaned of them before it was replaced."""
+    return tuple(
+        _as_it_came(fate, searched[fate.position], known, hash_key) if fate.position in searched else fate
+        for fate in told
+    )
+
+
+def _as_it_came(fate: Fate, searched: Searched, known: Known, hash_key: bytes) -> Fate:
+    raw = searched.came.text or ""
+    text = known.text(raw)
+    return replace(
+        fate,
+        redactions=searched.redactions,
+        stripped=text.stripped,
+        stripped_spans=text.stripped_spans[:MOST_SPANS],
+        digest=keyed(raw, hash_key),
     )
 
 

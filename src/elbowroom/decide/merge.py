@@ -79,7 +79,7 @@ def _joined(texts: Sequence[Text]) -> tuple[Text, tuple[int, ...]]:
     """The texts as one, and where each begins in it; nowhere, if what is cleaned once would be cleaned again."""
     whole, starts = "", []
     for text in texts:
-        shared = _shared(whole, text.clean)
+        shared = overlap(whole, text.clean)
         whole = whole[: len(whole) - shared]
         whole += "\n" if whole and not shared else ""
         starts.append(len(whole))
@@ -88,7 +88,7 @@ def _joined(texts: Sequence[Text]) -> tuple[Text, tuple[int, ...]]:
     return read, tuple(starts) if read.clean == whole else ()
 
 
-def _shared(text: str, after: str) -> int:
+def overlap(text: str, after: str) -> int:
     """How many characters end the one and begin the other, the most that do."""
     seam = after[:SEAM]
     at = text.find(seam, max(0, len(text) - len(after))) if len(seam) == SEAM else -1

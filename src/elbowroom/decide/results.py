@@ -22,7 +22,7 @@ from elbowroom.read.message import encode, with_text
 from elbowroom.read.policy import Policy, Tool
 from elbowroom.read.rawjson import decode, whole
 from elbowroom.read.resultschema import fault_of
-from elbowroom.records import Message, Request, Spans
+from elbowroom.records import Message, Redaction, Request, Spans
 
 ROLES = ("tool", "function")
 
@@ -33,9 +33,10 @@ class Checked(Struct, frozen=True):
     text: str
     size: int  # bytes of the text as it came
     cleaned: int = 0  # hidden characters removed and control strings broken
-    redacted: int = 0  # values dropped
+    redacted: int = 0  # values dropped, or replaced
     withheld: str | None = None  # why nothing of it is shown
     spans: Spans = ()  # of the characters that were removed
+    redactions: tuple[Redaction, ...] = ()  # those that were replaced
 
     @property
     def changed(self) -> bool:
@@ -71,11 +72,11 @@ def _checked(text: str, tool: Tool | None, known: Known) -> Checked:
     if tool is not None and tool.response_schema is not None:
         fault = _fault(text, tool)
         if fault is not None:
-            return _withheld(size, f"its form is not the one that is expected of it ({fault})")
+            return withheld(size, f"its form is not the one that is expected of it ({fault})")
     if tool is not None and tool.redact:
         kept = without_paths(text, tool.redact)
         if kept is None:
-            return _withheld(size, "parts of it are not to be shown, and it is no JSON in which they could be found")
+            return withheld(size, "parts of it are not to be shown, and it is no JSON in which they could be found")
         text, redacted = kept
     safe = clean_result(text, known)
     return Checked(safe.text, size, safe.removed, redacted, None, safe.spans)
@@ -90,5 +91,6 @@ def _fault(text: str, tool: Tool) -> str | None:
     return None if fault is None else f"schema {fault}"
 
 
-def _withheld(size: int, why: str) -> Checked:
+def withheld(size: int, why: str) -> Checked:
+    """The notice in place of a result."""
     return Checked(encode({NOTICE: f"this result was left out: {why}"}).decode(), size, withheld=why)

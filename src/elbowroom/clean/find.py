@@ -1,0 +1,119 @@
+"""Where in a text something stands that the rules of some packs name.
+
+Knows: the packs, and how to search in time that grows with the text alone, whatever the text says: RE2 has no
+backtracking, and after a match that is none the search goes on behind its first character.
+Does not know: deadlines (the service has them), requests, or what is done about what was found.
+
+Full-width and similar forms are found like ASCII. A text has to be free of hidden characters before: a key with one in
+the middle is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import re2
+
+from elbowroom.clean.neutralise import shadow
+from elbowroom.clean.personal import PERSONAL
+from elbowroom.clean.secrets import SECRETS, Rule
+from elbowroom.needs import Finding
+
+PACKS: dict[str, tuple[Rule, ...]] = {"secrets": SECRETS, "pii": PERSONAL}
+
+
+# Full-width, mathematical and circled forms that stand for one character each.
+_FOLDED = {
+    chr(code): form
+    for block in (range(0xFF01, 0xFF5F), range(0x1D400, 0x1D800), range(0x2460, 0x24EB))
+    for code in block
+    if len(form := shadow(chr(code))) == 1 and form.isascii()
+}
+# Punctuation alone, of which Chinese is full, is not worth folding a text.
+_WIDE = re.compile("[\uff10-\uff19\uff1d\uff20-\uff3a\uff3f\uff41-\uff5a\u2460-\u24ea\U0001d400-\U0001d7ff]")
+_PATIENCE = 256  # matches that are none, between two looks at the clock
+
+
+class Overrun(Exception):
+    """The search was to take no longer."""
+
+
+class _Pack(NamedTuple):
+    some: Any  # matches wherever one of them does
+    rules: tuple[tuple[Rule, Any], ...]
+
+
+def find(text: str, packs: Iterable[str], late: Callable[[], bool] = lambda: False) -> tuple[Finding, ...]:
+    """By place, apart from each other: of two that overlap one is left that covers both, under the longer one's name.
+
+    `late` is asked now and then whether to give up: raises `Overrun`.
+    """
+    if not text.isascii() and _WIDE.search(text):
+        text = "".join(_FOLDED.get(char, char) for char in text)
+    data = text.encode("utf-8", "surrogatepass")
+    found: list[Finding] = []
+    for pack in packs:
+        some, rules = _compiled(pack)
+        if some.search(data) is not None:
+            found += ((*span, rule.name) for rule, pattern in rules for span in _spans(data, rule, pattern, late))
+    return _in_characters(data, apart(found))
+
+
+def apart(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The same places, those that overlap as one."""
+    kept: list[Finding] = []
+    longest = 0
+    for start, end, name in sorted(found, key=lambda one: (one[0], -one[1])):
+        if kept and start < kept[-1][1]:
+            before = kept.pop()
+            name = name if end - start > longest else before[2]  # noqa: PLW2901 -- both are one now
+            longest = max(longest, end - start)
+            kept.append((before[0], max(before[1], end), name))
+        else:
+            longest = end - start
+            kept.append((start, end, name))
+    return tuple(kept)
+
+
+@cache
+def _compiled(pack: str) -> _Pack:
+    options = re2.Options()
+    options.max_mem = 64 << 20  # of all states of one expression; with too little of it, it is slow
+    options.log_errors = False
+    some = "|".join(f"(?:{rule.pattern})" for rule in PACKS[pack])
+    return _Pack(
+        re2.compile(some.encode(), options=options),
+        tuple((rule, re2.compile(rule.pattern.encode(), options=options)) for rule in PACKS[pack]),
+    )
+
+
+def _spans(data: bytes, rule: Rule, pattern: Any, late: Callable[[], bool]) -> Iterator[tuple[int, int]]:
+    """In bytes."""
+    at, none = 0, 0
+    while (match := pattern.search(data, at)) is not None:
+        start, end = match.span(rule.group)
+        if rule.check is not None:
+            end = start + rule.check(data[start:end].decode("utf-8", "surrogatepass"))
+        if end > start:
+            yield start, end
+            at = end
+            continue
+        at = match.start() + 1
+        none += 1
+        if none % _PATIENCE == 0 and late():
+            raise Overrun
+
+
+def _in_characters(data: bytes, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    if data.isascii():
+        return found
+    told, at, characters = [], 0, 0
+    for start, end, name in found:
+        characters += len(data[at:start].decode("utf-8", "surrogatepass"))
+        length = len(data[start:end].decode("utf-8", "surrogatepass"))
+        told.append((characters, characters + length, name))
+        at, characters = end, characters + length
+    return tuple(told)
