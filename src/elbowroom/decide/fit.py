@@ -56,7 +56,9 @@ def fit(
     and where nothing is enforced, nothing but evidence yields.
     """
     enforce = policy.mode is Mode.ENFORCE
-    limit = min(policy.input_limit, model.context_window) if enforce else model.context_window
+    window = model.context_window
+    most = model.max_input_tokens or window
+    limit = min(policy.input_limit if enforce else window, window, most + reserve.tokens)
     margin = policy.safety_margin + costs.total.margin
     history = sum(costs.turns)
     fixed = costs.total.tokens - history
@@ -71,7 +73,7 @@ def fit(
 
     refusable = enforce and costs.total.basis is not Basis.BOUNDED
     if refusable:
-        room = min(room, model.context_window - fixed - reserve.tokens)
+        room = min(room, min(window - reserve.tokens, most) - fixed)
     turns_dropped = evict(costs.turns, max(0, room))
     summary_room = 0
     if turns_dropped and summary:
@@ -81,20 +83,20 @@ def fit(
 
     tokens = reserve.tokens
     examples_dropped = 0
-    if refusable and kept + tokens > model.context_window:
+    if refusable:
         smallest = min(tokens, policy.answer.min_output_tokens * reserve.n)
-        while kept + smallest > model.context_window and examples_dropped < len(costs.examples):
+        longest = min(window - smallest, most)
+        while kept > longest and examples_dropped < len(costs.examples):
             examples_dropped += 1
             kept -= costs.examples[-examples_dropped]
-        if kept + smallest > model.context_window:
-            raise ContextLengthExceeded(
-                overflow_message(window=model.context_window, prompt=kept, reserve=smallest), param="messages"
-            )
-        tokens = min(tokens, model.context_window - kept)
+        if kept > longest:
+            message = overflow_message(window=longest + smallest, prompt=kept, reserve=smallest)
+            raise ContextLengthExceeded(message, param="messages")
+        tokens = min(tokens, window - kept)
     clamped = None if reserve.client_max is None or tokens == reserve.tokens else tokens // reserve.n
     dropped = sum(costs.examples[len(costs.examples) - examples_dropped :])
-    window = Window(
-        context_window=model.context_window,
+    terms = Window(
+        context_window=window,
         input_limit=limit,
         instructions=costs.instructions,
         tools=costs.tools,
@@ -108,7 +110,7 @@ def fit(
         evidence_budget=max(0, min(ceiling, limit - kept - tokens - margin)),
     )
     count = Count(kept, costs.total.basis, costs.total.margin)
-    return Fit(window, count, turns_dropped, examples_dropped, clamped, summary_room)
+    return Fit(terms, count, turns_dropped, examples_dropped, clamped, summary_room)
 
 
 def with_summary(fitted: Fit, tokens: int) -> Fit:
@@ -124,8 +126,12 @@ def with_summary(fitted: Fit, tokens: int) -> Fit:
 
 
 def overflows(costs: Costs, reserve: Reserve, model: Model) -> bool:
-    """Whether prompt and answer together are surely longer than the model's window."""
-    return costs.total.basis is not Basis.BOUNDED and costs.total.tokens + reserve.tokens > model.context_window
+    """Whether the prompt, or prompt and answer together, are surely longer than the model takes."""
+    return costs.total.basis is not Basis.BOUNDED and not _holds(model, costs.total.tokens, reserve.tokens)
+
+
+def _holds(model: Model, prompt: int, answer: int) -> bool:
+    return prompt <= (model.max_input_tokens or prompt) and prompt + answer <= model.context_window
 
 
 def need_not_count(request: Request, contract: ReservePlan, policy: Policy, counter: Counter, model: Model) -> bool:
@@ -139,4 +145,4 @@ def need_not_count(request: Request, contract: ReservePlan, policy: Policy, coun
         return False
     bound = counter.encloses(body(request, request.messages), len(request.body))
     reserved = contract.constant + sum(len(text.encode("utf-8", "surrogatepass")) for text in contract.texts)
-    return bound is not None and bound + reserved <= model.context_window
+    return bound is not None and _holds(model, bound, reserved)

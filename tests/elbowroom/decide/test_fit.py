@@ -126,6 +126,15 @@ def test_an_answer_smaller_than_the_smallest_is_not_refused() -> None:
     assert run(costs(instructions=7_900), reserve=40, client_max=40).clamped_max is None
 
 
+def test_a_limit_on_the_prompt_alone_binds_whatever_the_answer_leaves() -> None:
+    model = structs.replace(MODEL, max_input_tokens=1_000)
+    assert run(costs(), model=model, wanted=5_000).window.evidence_budget == 1_000 - 160 - 64
+    assert run(costs(turns=(300,) * 4), model=model).count.tokens <= 1_000
+    assert overflows(costs(instructions=1_000), Reserve(10, None), model)
+    with pytest.raises(ContextLengthExceeded, match="maximum context length is 1256 tokens"):
+        run(costs(instructions=1_000), model=model)
+
+
 def test_an_upper_bound_narrows_evidence_and_refuses_nothing() -> None:
     fitted = run(costs(instructions=9_000, turns=(100,), basis=Basis.BOUNDED), client_max=700)
     assert (fitted.turns_dropped, fitted.clamped_max, fitted.window.evidence_budget) == (0, None, 0)
