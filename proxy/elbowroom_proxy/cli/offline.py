@@ -1,4 +1,4 @@
-"""What commands that work offline answer the engine: counts, BM25, what texts hold, and "not to be had" to everything else.
+"""What commands that work offline answer the engine: counts, findings, BM25, and "not to be had" to everything else.
 
 Knows: the tokenizer, and the reranker that needs nothing but the texts.
 Does not know: the network: no endpoint is asked, no reranker beyond this process, no model.
@@ -16,7 +16,6 @@ from elbowroom_proxy.tokens import Tokens
 
 def answering(tokens: Tokens) -> Callable[[Need], Answer]:
     """For `drive_here`."""
-
     rest = offline(tokens.count_now)
 
     def answer(need: Need) -> Answer:

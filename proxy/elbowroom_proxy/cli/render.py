@@ -199,6 +199,7 @@ def _fate(one: Record) -> str:
         words.append(f"{one['stripped']} invisible characters removed{_at(one.get('stripped_spans'))}")
     if one["neutralised"]:
         words.append(f"{one['neutralised']} control strings broken{_at(one.get('neutralised_spans'))}")
+    words += _redacted(one.get("redactions", ()))
     if one.get("message") is not None:
         words.append(f"in message {one['message']}")
     return "; ".join(words)
@@ -217,6 +218,14 @@ def _at(spans: Sequence[Sequence[int]] | None) -> str:
     return f" at {' '.join(shown)}{' ...' if len(spans) > SPANS else ''}"
 
 
+def _redacted(redactions: Sequence[Record]) -> Iterator[str]:
+    """Each value that a placeholder stands for."""
+    for one in redactions:
+        where = "" if one["where"] == "text" else f" in its {one['where']}"
+        times = f" {one['times']} times" if one["times"] > 1 else ""
+        yield f"{one['rule']}#{one['number']} redacted{where}{times}{_at(one['spans'])}"
+
+
 def _tool_result(result: Record) -> str:
     name = printable(result["tool"] or "unnamed")
     if result.get("withheld"):
@@ -224,6 +233,7 @@ def _tool_result(result: Record) -> str:
     done = ""
     if result.get("redacted"):
         done += f", {result['redacted']:,} values redacted"
+        done += "".join(f", {said}" for said in _redacted(result.get("redactions", ())))
     if result.get("cleaned"):
         done += f", {result['cleaned']:,} removed or broken{_at(result['cleaned_spans'])}"
     if not result["capped"]:

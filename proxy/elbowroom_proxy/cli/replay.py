@@ -25,7 +25,7 @@ from elbowroom.account.trace import Facts, record
 from elbowroom.clean.known import Known
 from elbowroom.decision import Setting, decide
 from elbowroom.errors import ElbowroomError
-from elbowroom.needs import Answer, Need, NeedCounts
+from elbowroom.needs import Answer, Need, NeedCounts, NeedRedaction
 from elbowroom.read.policy import Policy
 from elbowroom.read.request import read_request
 from elbowroom.records import Fate, Learned, Packed, Refused
@@ -240,9 +240,19 @@ class Recording:
 
     def __call__(self, need: Need) -> Answer:
         answer = next(self._answers, None)
-        if answer is None or (isinstance(need, NeedCounts) and len(answer) != len(need.texts)):
+        if answer is None or not _fits(answer, need):
             raise _Unfit
         return answer
+
+
+def _fits(answer: Answer, need: Need) -> bool:
+    """Whether it can be what was answered to that question."""
+    if isinstance(need, NeedCounts):
+        return len(answer) == len(need.texts) and all(isinstance(one, int) for one in answer)
+    if isinstance(need, NeedRedaction):
+        places = all(one is None or isinstance(one, list) for one in answer)
+        return places and len(answer) in (0, len(need.texts))
+    return True
 
 
 def _differing(story: Mapping[str, Any], outcome: Packed | Refused | None) -> list[str]:
