@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from elbowroom.clean.neutralise import LIVE, neutralise
 from elbowroom.errors import CountUnavailable
 from elbowroom_proxy import vocabularies as module
-from elbowroom_proxy.vocabularies import FILES, LONGEST_BLANK, Vocabularies, live
+from elbowroom_proxy.vocabularies import FILES, LONGEST_BLANK, WIDEST, Vocabularies, live
 
 NAMES = tuple(FILES)
 ANY = Vocabularies()
@@ -78,6 +78,19 @@ def test_an_altered_file_is_named_and_never_loaded_or_removed(tmp_path: Path) ->
         assert file.exists()
     finally:
         os.environ.update(before)
+
+
+CAMEL = "getElementById NullPointerException HttpServletRequest " * 20
+
+
+def test_of_an_unknown_vocabulary_the_larger_count_is_taken() -> None:
+    vocabularies = Vocabularies()
+    assert not vocabularies.loaded(WIDEST)
+    identifiers, korean = ({name: vocabularies.tokens(name, text) for name in FILES} for text in (CAMEL, "안녕하세요"))
+    assert vocabularies.tokens(WIDEST, CAMEL) == identifiers["o200k_base"] > identifiers["cl100k_base"]
+    assert vocabularies.tokens(WIDEST, "안녕하세요") == korean["cl100k_base"] > korean["o200k_base"]
+    assert vocabularies.loaded(WIDEST)
+    assert len({vocabularies.identity(name)[:8] for name in (WIDEST, *FILES)}) == 3
 
 
 def test_an_unknown_vocabulary_is_an_error(loaded: Vocabularies) -> None:

@@ -21,7 +21,7 @@ from elbowroom.errors import CountUnavailable
 from elbowroom.records import Basis, Model, Plan
 
 TOOLS_MARGIN = 2
-WIDEST_VOCABULARY = "cl100k_base"  # of the two, it needs more tokens for nearly every text
+WIDEST = "widest"  # of each text the larger count: o200k needs up to twice as many for identifiers in camelCase
 _SYSTEM_SAVES = 4  # tools and formats join the system message; without one they are a message of their own
 _NAMED_CHOICE = 7
 _NAMED_FUNCTION = 4
@@ -30,19 +30,18 @@ _SPEAKERS = ("system", "developer", "user", "assistant")
 
 
 def build(model: Model) -> OpenAIChat:
-    """The counter of one model; an unmapped one is counted by the dearest family and the more wasteful vocabulary."""
+    """The counter of one model; an unmapped one is counted by the dearest family and vocabulary."""
     if not model.known or model.family == "unknown":
-        return OpenAIChat(WIDEST_VOCABULARY, family("unknown"))
+        return OpenAIChat(WIDEST, family("unknown"))
     return OpenAIChat(model.vocabulary, family(model.family))
 
 
 class OpenAIChat:
     """Implements `Counter`."""
 
-    additive = True
-
     def __init__(self, vocabulary: str, rules: Family) -> None:
         self.vocabulary = vocabulary
+        self.additive = vocabulary != WIDEST  # the larger counts of parts may add up to more than that of the whole
         self._family = rules
 
     def plan(self, body: Mapping[str, Any], sizes: Sequence[Size] = ()) -> Plan:
@@ -60,10 +59,10 @@ class OpenAIChat:
         if body.get("web_search_options") is not None:
             raise CountUnavailable("what a web search adds cannot be counted", param="web_search_options")
         functions = functions_of(body) if body.get("tools") or body.get("functions") else []
-        messages = body.get("messages")
-        system = add_messages(
-            bill, messages if isinstance(messages, list) else (), rules, with_tools=bool(functions), sizes=sizes
-        )
+        messages = body.get("messages") or []
+        if not isinstance(messages, list):
+            raise CountUnavailable("messages that are not a list cannot be counted", param="messages")
+        system = add_messages(bill, messages, rules, with_tools=bool(functions), sizes=sizes)
         if functions:
             self._add_tools(bill, functions, body, system)
         if body.get("response_format") is not None:

@@ -15,32 +15,32 @@ from msgspec import structs
 from elbowroom.count.openai.families import Family, family
 from elbowroom.count.openai.images import Size
 from elbowroom.count.openai.tools import namespace
-from elbowroom.count.openai_chat import WIDEST_VOCABULARY, OpenAIChat, functions_of
+from elbowroom.count.openai_chat import WIDEST, OpenAIChat, functions_of
 from elbowroom.errors import CountUnavailable
 from elbowroom.records import Model, Plan
 
 TOOLS_MARGIN = 3
 ANSWERS_MARGIN = 4  # once, where earlier answers are in the request: reasoning beside them may be billed or not
 _PARTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
+_ELSEWHERE = ("previous_response_id", "conversation", "prompt")  # texts that the provider keeps
 _TOOL_MEMBERS = ("tools", "functions", "tool_choice", "function_call")
 
 
 def build(model: Model) -> OpenAIResponses:
-    """The counter of one model; an unmapped one is counted by the dearest family and the more wasteful vocabulary."""
+    """The counter of one model; an unmapped one is counted by the dearest family and vocabulary."""
     if not model.known or model.family == "unknown":
-        return OpenAIResponses(WIDEST_VOCABULARY, family("unknown"))
+        return OpenAIResponses(WIDEST, family("unknown"))
     return OpenAIResponses(model.vocabulary, family(model.family))
 
 
 class OpenAIResponses:
     """Implements `Counter`."""
 
-    additive = True
-
     def __init__(self, vocabulary: str, rules: Family) -> None:
         self.vocabulary = vocabulary
         self._family = rules
         self._chat = OpenAIChat(vocabulary, rules)
+        self.additive = self._chat.additive
 
     def plan(self, body: Mapping[str, Any], sizes: Sequence[Size] = ()) -> Plan:
         """`body` has `input` and `instructions`, or the same told as chat `messages`. `sizes` as in chat."""
@@ -71,6 +71,9 @@ class OpenAIResponses:
 
 def as_chat(body: Mapping[str, Any]) -> dict[str, Any]:
     """A Responses body told as a chat body. What has no chat form raises `CountUnavailable`, named."""
+    for name in _ELSEWHERE:
+        if body.get(name) is not None:
+            raise CountUnavailable(f"what {name} stands for is not in the request", param=name)
     told = {name: value for name, value in body.items() if name not in ("input", "instructions", "text")}
     said = body.get("messages")
     if "input" in body:
@@ -79,8 +82,11 @@ def as_chat(body: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(said, list):
         raise CountUnavailable("an input that is neither text nor a list cannot be counted", param="input")
     messages = [_message(item) for item in said]
-    if isinstance(instructions := body.get("instructions"), str) and instructions:
-        messages.insert(0, {"role": "system", "content": instructions})
+    if (instructions := body.get("instructions")) is not None:
+        if not isinstance(instructions, str):
+            raise CountUnavailable("instructions that are not text cannot be counted", param="instructions")
+        if instructions:
+            messages.insert(0, {"role": "system", "content": instructions})
     told["messages"] = messages
     if isinstance(tools := body.get("tools"), list):
         told["tools"] = [_tool(tool) for tool in tools]
@@ -97,11 +103,14 @@ def _message(item: Any) -> dict[str, Any]:
         function = {"name": item.get("name"), "arguments": item.get("arguments")}
         return {"role": "assistant", "content": None, "tool_calls": [{"id": item.get("call_id"), "function": function}]}
     if kind == "function_call_output":
-        return {"role": "tool", "tool_call_id": item.get("call_id"), "content": item.get("output")}
+        return {"role": "tool", "tool_call_id": item.get("call_id"), "content": _content(item.get("output"))}
     if kind != "message":
         raise CountUnavailable(f"an input item of type {kind!r} cannot be counted", param="input")
-    content = item.get("content")
-    return {**item, "content": [_part(part) for part in content]} if isinstance(content, list) else item
+    return {**item, "content": _content(item.get("content"))}
+
+
+def _content(content: Any) -> Any:
+    return [_part(part) for part in content] if isinstance(content, list) else content
 
 
 def _part(part: Any) -> Any:

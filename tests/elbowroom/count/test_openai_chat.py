@@ -39,9 +39,16 @@ def test_without_messages_there_is_the_priming(nothing: dict[str, Any]) -> None:
     assert counter().plan(nothing) == Plan(3, (), Basis.MODELLED, 0)
 
 
+@pytest.mark.parametrize("messages", ["hello", {"role": "user", "content": "hello"}, 7])
+def test_messages_that_are_no_list_are_not_left_out(messages: Any) -> None:
+    with pytest.raises(CountUnavailable, match="not a list"):
+        plan(messages=messages)
+
+
 def test_an_unmapped_model_is_bounded_by_the_dearest_family() -> None:
     unknown = counter("gpt-4o", known=False)
-    assert (counter().vocabulary, unknown.vocabulary) == ("o200k_base", "cl100k_base")
+    assert (counter().vocabulary, counter().additive) == ("o200k_base", True)
+    assert (unknown.vocabulary, unknown.additive) == ("widest", False)
     assert counter("unknown").plan({"messages": [USER]}) == unknown.plan({"messages": [USER]})
     assert unknown.plan({"messages": [USER]}) == Plan(3 + 16 + 4, ("hi",), Basis.BOUNDED, 0)
     body = {"messages": [SYSTEM, USER], "tools": [{"type": "function", "function": {"name": "f", "strict": True}}]}

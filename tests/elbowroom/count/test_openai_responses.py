@@ -100,11 +100,22 @@ def test_earlier_answers_widen_the_margin():
         ({"input": [{"role": "user", "content": [{"type": "input_file"}]}]}, "'input_file'"),
         ({"input": "hello", "tools": [{"type": "web_search"}]}, "tools other than functions"),
         ({"input": "hello", "text": {"format": {"type": "json_schema"}}}, "schema"),
+        ({"input": "hello", "previous_response_id": "resp_1"}, "previous_response_id stands for"),
+        ({"input": "hello", "conversation": {"id": "conv_1"}}, "conversation stands for"),
+        ({"input": "hello", "prompt": {"id": "pmpt_1"}}, "prompt stands for"),
+        ({"input": "hello", "instructions": [{"role": "system", "content": "be good"}]}, "instructions"),
     ],
 )
 def test_what_cannot_be_counted_says_what_it_is(body, what):
     with pytest.raises(CountUnavailable, match=what):
         plan(body)
+
+
+def test_a_result_in_parts_is_its_texts():
+    def result(output: Any) -> dict[str, Any]:
+        return {"input": [{"type": "function_call_output", "call_id": "1", "output": output}]}
+
+    assert plan(result([{"type": "input_text", "text": "rain"}])) == plan(result("rain"))
 
 
 def test_a_format_that_is_no_schema_costs_nothing():
@@ -122,7 +133,7 @@ def test_nesting_has_an_end():
 
 def test_an_unmapped_model_is_bounded():
     told = count.build(model("unknown", known=False))
-    assert told.vocabulary == "cl100k_base"
+    assert (told.vocabulary, told.additive) == ("widest", False)
     assert told.plan({"input": "hello"}).basis is Basis.BOUNDED
 
 

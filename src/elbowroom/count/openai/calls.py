@@ -13,6 +13,7 @@ from typing import Any
 
 from elbowroom.count.openai.bill import Bill
 from elbowroom.count.openai.families import Family
+from elbowroom.errors import CountUnavailable
 
 CALL_MARGIN = 2
 PARALLEL_MARGIN = 12
@@ -64,7 +65,10 @@ def _function(call: Mapping[str, Any]) -> tuple[str, str]:
     function = call.get("function")
     if not isinstance(function, dict):
         return "", ""
-    return _text(function.get("name")), _text(function.get("arguments"))
+    arguments = function.get("arguments")
+    if arguments is not None and not isinstance(arguments, str):
+        raise CountUnavailable("a call's arguments that are not text cannot be counted", param="messages")
+    return _text(function.get("name")), arguments or ""
 
 
 def _text(value: Any) -> str:

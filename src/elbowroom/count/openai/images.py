@@ -40,7 +40,8 @@ class Tiles(Struct, frozen=True):
         width, height = size
         scale = min(1.0, 2048 / max(width, height))
         scale = min(scale, 768 / min(width, height))
-        return self.base + self.tile * math.ceil(int(width * scale) / 512) * math.ceil(int(height * scale) / 512)
+        across, down = (max(1, int(side * scale)) for side in size)
+        return self.base + self.tile * math.ceil(across / 512) * math.ceil(down / 512)
 
 
 class Patches(Struct, frozen=True):
@@ -58,6 +59,8 @@ class Patches(Struct, frozen=True):
             return patches
         scale = math.sqrt(32 * 32 * 1536 / (width * height))
         across, down = width * scale / 32, height * scale / 32
+        if min(across, down) < 1:  # a line; no recording shows one, so it costs the most
+            return 1536
         scale *= min(math.floor(across) / across, math.floor(down) / down)
         return min(1536, math.ceil(width * scale / 32) * math.ceil(height * scale / 32))
 

@@ -9,6 +9,7 @@ import pytest
 from elbowroom.count.openai.bill import Bill
 from elbowroom.count.openai.calls import Calls
 from elbowroom.count.openai.families import family
+from elbowroom.errors import CountUnavailable
 
 
 def call(identity: Any, name: Any = "get_weather", arguments: Any = '{"city": "Oslo"}') -> dict[str, Any]:
@@ -28,6 +29,14 @@ WRAPPED = (
     '{"tool_uses":[{"recipient_name":"functions.get_weather","parameters":{"city":"Oslo"}},'
     '{"recipient_name":"functions.get_weather","parameters":{}}]}'
 )
+
+
+def test_arguments_that_are_not_text_are_not_left_out() -> None:
+    with pytest.raises(CountUnavailable, match="arguments"):
+        bill_of(call("1", arguments={"city": "Oslo"}))
+    with pytest.raises(CountUnavailable, match="arguments"):
+        bill_of(call("1"), call("2", arguments=5))
+    assert bill_of(call("1", arguments=None)).texts == bill_of(call("1", arguments="")).texts
 
 
 def test_one_call_and_its_result() -> None:
@@ -71,7 +80,6 @@ def test_results_of_parallel_calls_are_counted_escaped_where_they_are_not_ascii(
         ('{"a":"no space"}', '{"a":"no space"}'),
         ("[ " * 5000, "[ " * 5000),
         (None, ""),
-        (5, ""),
         ('{"a":1}', '{"a":1}'),
     ],
 )

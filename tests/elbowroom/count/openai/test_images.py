@@ -98,3 +98,10 @@ def test_patches_as_published() -> None:
 def test_no_picture_costs_more_than_one_of_unknown_size(width: int, height: int, low: bool) -> None:
     for images in (TILES, PATCHES, Widest((TILES, PATCHES))):
         assert 0 < images.tokens((width, height), low=low) <= images.tokens(None, low=False)
+
+
+@pytest.mark.parametrize("size", [(1, 100_000), (100_000, 1), (1, 1)])
+def test_the_thinnest_picture_costs_at_least_one_of_each(size: Size) -> None:
+    assert TILES.tokens(size, low=False) > 85
+    assert PATCHES.tokens(size, low=False) > 2
+    assert PATCHES.tokens((1, 100_000), low=False) == PATCHES.tokens(None, low=False)
