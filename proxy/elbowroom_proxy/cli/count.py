@@ -13,13 +13,15 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct, structs
+import msgspec
+from msgspec import Meta, Struct, structs
 
 from elbowroom import count
 from elbowroom.count.bounded import VOCABULARY as BYTES
 from elbowroom.count.counter import Counter, Tally
+from elbowroom.count.openai.images import Size
 from elbowroom.count.openai_chat import OpenAIChat
 from elbowroom.count.openai_responses import OpenAIResponses
 from elbowroom.errors import CountUnavailable, ElbowroomError, ModelNotFound
@@ -34,6 +36,7 @@ from elbowroom_proxy.vocabularies import Vocabularies
 
 COLUMNS = "{:<32} {:>9} {:<10} {:>6} {:>9} {:>7}"
 TABLE = "{:<44} {:<28} {:>5} {:>6} {:>7} {:>12} {:>11}"
+Side = Annotated[int, Meta(ge=1)]  # pixels
 SOME_WINDOW = 1 << 20  # tokens; a count does not depend on the window
 
 
@@ -48,7 +51,7 @@ def arguments(parser: ArgumentParser) -> None:
 class Counted(Struct, frozen=True):
     """One line of the file, counted or not."""
 
-    id: str | None
+    id: Any  # as the row has it
     group: tuple[str, str]  # provider and kind
     count: Count | None
     error: str | None = None
@@ -74,11 +77,11 @@ class Counted(Struct, frozen=True):
             value["error"] = self.error
         else:
             value.update(tokens=self.count.tokens, basis=self.count.basis.value, margin=self.count.margin)
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value)
 
     def line(self) -> str:
         """One line for people."""
-        name = printable(self.id or "-")
+        name = "-" if self.id is None else printable(str(self.id))
         if self.count is None:
             return f"{name:<32} {'-':>9} {printable(self.error or '')}"
         billed = "" if self.billed is None else self.billed
@@ -133,17 +136,12 @@ class Counts:
             raise ValueError("not JSON that can be read: nested too deeply") from None
         if not isinstance(row, dict):
             raise ValueError("not a JSON object")
-        ident, billed = row.get("id"), row.get("expected_prompt_tokens")
-        told = Counted(
-            id=None if ident is None else str(ident),
-            group=_group(row),
-            count=None,
-            billed=billed if isinstance(billed, int) else None,
-        )
+        ident, group, billed = row.get("id"), _group(row), row.get("expected_prompt_tokens")
+        billed = billed if isinstance(billed, int) else None
         try:
-            return Counted(told.id, told.group, self.count(row), None, told.billed)
+            return Counted(ident, group, self.count(row), None, billed)
         except ElbowroomError as error:
-            return Counted(told.id, told.group, None, error.message, told.billed)
+            return Counted(ident, group, None, error.message, billed)
 
     def count(self, row: Mapping[str, Any]) -> Count:
         """The count of a decoded row. Raises what a request of that body would be refused for."""
@@ -151,11 +149,11 @@ class Counts:
         if not isinstance(name, str) or not name:
             raise CountUnavailable("the row names no model, and --model none either", param="model")
         responses = is_responses(row)
-        if "messages" not in row and not responses:
+        if row.get("messages") is None and not responses:
             raise CountUnavailable("the row has no messages", param="messages")
         counter = self._counter(str(row.get("provider") or "openai"), name, responses=responses)
         if isinstance(counter, OpenAIChat | OpenAIResponses):
-            plan = counter.plan(row, [tuple(size) for size in row.get("image_dims") or ()])
+            plan = counter.plan(row, _sizes(row.get("image_dims")))
         else:
             plan = counter.plan(row)
         tally = Tally(counter.vocabulary)
@@ -181,6 +179,14 @@ class Counts:
         if encoders.missing(model.vocabulary):
             return structs.replace(model, counter="bounded", vocabulary=BYTES)
         return model
+
+
+def _sizes(told: Any) -> list[Size]:
+    """The pictures' sizes, in pixels. Raises `CountUnavailable` for what are none."""
+    try:
+        return msgspec.convert(told or [], list[tuple[Side, Side]])
+    except msgspec.ValidationError as error:
+        raise CountUnavailable(f"image_dims are pairs of pixels, each 1 or more: {error}", param="image_dims") from None
 
 
 def is_responses(row: Mapping[str, Any]) -> bool:

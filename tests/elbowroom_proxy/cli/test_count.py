@@ -57,7 +57,13 @@ def test_json_is_one_object_a_line_and_nothing_else(command):
     assert status == 0
     first, second = map(json.loads, out.splitlines())
     assert first == {"id": "a", "tokens": 8, "basis": "modelled", "margin": 0}
-    assert second == {"id": "7", "tokens": None, "error": "a content part of type 'input_audio' cannot be counted"}
+    assert second == {"id": 7, "tokens": None, "error": "a content part of type 'input_audio' cannot be counted"}
+
+
+def test_json_can_be_printed_in_any_encoding(command):
+    _, out, _ = command({**HELLO, "id": "\ud800 é"}, words=("--json",))
+    assert out.isascii()
+    assert json.loads(out)["id"] == "\ud800 é"
 
 
 @pytest.mark.parametrize(
@@ -73,10 +79,10 @@ def test_a_bad_line_is_named_and_the_others_are_counted(command, line, why):
 
 
 def test_a_row_without_a_model_or_messages_says_so(command):
-    status, out, _ = command({"messages": []}, {"model": "gpt-4o"})
+    status, out, _ = command({"messages": []}, {"model": "gpt-4o"}, {"model": "gpt-4o", "messages": None})
     assert status == 0
     assert "names no model" in out
-    assert "no messages" in out
+    assert out.count("no messages") == 2
     _, out, _ = command({"messages": []}, words=("--model", "gpt-4o", "--json"))
     assert json.loads(out)["tokens"] == 3
 
@@ -99,6 +105,15 @@ def test_sizes_of_pictures_are_taken_from_the_row(counts):
     assert counts.count(row).basis == "bounded"
     small = counts.count({**row, "image_dims": [[512, 512]]})
     assert (small.tokens, small.basis, small.margin) == (4 + 3 + 85 + 170, "modelled", 3)
+
+
+@pytest.mark.parametrize("dims", [5, "x", [[0, 0]], [[-5, 10]], [[1]], [["a", "b"]], [None], [[640, 480, 3]]])
+def test_what_is_no_size_says_so(command, dims):
+    row = {**HELLO, "messages": [{"role": "user", "content": [PICTURE]}], "image_dims": dims}
+    status, out, _ = command(row, words=("--json",))
+    assert status == 0
+    assert json.loads(out)["tokens"] is None
+    assert "image_dims" in json.loads(out)["error"]
 
 
 def test_the_responses_form_is_counted_by_its_own_rules(counts):
