@@ -11,7 +11,8 @@ the middle is none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -48,6 +49,7 @@ class _Pack(NamedTuple):
 
 def find(text: str, packs: Iterable[str], late: Callable[[], bool] = lambda: False) -> tuple[Finding, ...]:
     """By place, apart from each other: of two that overlap one is left that covers both, under the longer one's name.
+    What overlaps something that an earlier pack names is left out: the `pw@host` of an address is no mail.
 
     `late` is asked now and then whether to give up: raises `Overrun`.
     """
@@ -58,8 +60,9 @@ def find(text: str, packs: Iterable[str], late: Callable[[], bool] = lambda: Fal
     for pack in packs:
         some, rules = _compiled(pack)
         if some.search(data) is not None:
-            found += ((*span, rule.name) for rule, pattern in rules for span in _spans(data, rule, pattern, late))
-    return _in_characters(data, apart(found))
+            more = ((*span, rule.name) for rule, pattern in rules for span in _spans(data, rule, pattern, late))
+            found = sorted([*found, *_beside(apart(more), found)])
+    return _in_characters(data, tuple(found))
 
 
 def apart(found: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -76,6 +79,15 @@ def apart(found: Iterable[Finding]) -> tuple[Finding, ...]:
             longest = end - start
             kept.append((start, end, name))
     return tuple(kept)
+
+
+def _beside(more: Iterable[Finding], found: Sequence[Finding]) -> Iterator[Finding]:
+    """Those that overlap none of what was found."""
+    ends = [end for _, end, _ in found]
+    for one in more:
+        after = bisect_right(ends, one[0])
+        if after == len(found) or found[after][0] >= one[1]:
+            yield one
 
 
 @cache

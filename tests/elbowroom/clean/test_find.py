@@ -1,0 +1,89 @@
+"""Places are whole characters, apart from each other, and found in time that grows with the text."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elbowroom.clean.find import PACKS, Overrun, apart, find
+from tests.planted import FORMS, planted
+
+BOTH = ("secrets", "pii")
+PIECES = (
+    st.sampled_from(FORMS).map(lambda one: planted(*one)[1]) | st.text(max_size=8) | st.sampled_from("，。 \n@:/\"'")
+)
+
+
+def test_without_packs_nothing_is_looked_for():
+    assert find(planted("aws_key")[1], ()) == ()
+    assert set(PACKS) == set(BOTH)
+
+
+def test_full_width_and_other_forms_are_found_where_they_stand():
+    value, _ = planted("aws_key")
+    wide = "".join(chr(ord(char) + 0xFEE0) for char in value)
+    bold = "".join(chr(0x1D400 + ord(char) - 65) if char.isalpha() else char for char in value)
+    for form in (wide, bold):
+        text = f"退款㎏ {form} 到账？"
+        assert [text[start:end] for start, end, _ in find(text, BOTH)] == [form]
+
+
+def test_places_are_characters_in_any_script():
+    (one, _), (two, _) = planted("github_token"), planted("mail")
+    text = f"退款多久到账？{one}，😀{two} é {one}"
+    assert [text[start:end] for start, end, _ in find(text, BOTH)] == [one, two, one]
+    assert [name for *_, name in find(text, BOTH)] == ["github_token", "mail", "github_token"]
+
+
+def test_what_an_earlier_pack_names_is_not_named_again():
+    value, text = planted("url_password")
+    assert [(text[start:end], name) for start, end, name in find(text, BOTH)] == [(value, "url_password")]
+    mail, _ = planted("mail")
+    both = f"{mail} {text} {mail}"
+    assert [name for *_, name in find(both, BOTH)] == ["mail", "url_password", "mail"]
+
+
+def test_what_overlaps_is_one_under_the_longer_name():
+    assert apart([(5, 9, "b"), (0, 6, "a"), (8, 30, "c"), (30, 31, "d")]) == ((0, 30, "c"), (30, 31, "d"))
+    assert apart([(0, 10, "a"), (2, 4, "b")]) == ((0, 10, "a"),)
+
+
+@given(st.lists(PIECES, max_size=8).map("".join))
+def test_places_lie_in_the_text_in_order_and_apart(text: str):
+    at = 0
+    for start, end, name in find(text, BOTH):
+        assert at <= start < end <= len(text)
+        assert name in {rule.name for pack in BOTH for rule in PACKS[pack]}
+        at = end
+
+
+@given(st.lists(PIECES, max_size=8).map("".join))
+def test_what_was_redacted_is_not_found_again(text: str):
+    for start, end, name in reversed(find(text, BOTH)):
+        text = f"{text[:start]}[REDACTED:{name}#1]{text[end:]}"
+    again = [(text[start:end], name) for start, end, name in find(text, BOTH)]
+    assert not [one for one in again if "REDACTED" in one[0]]
+
+
+@pytest.mark.parametrize(
+    "piece", ["a@", "-----BEGIN PRIVATE KEY-----", "A", "https://u:", "eyJa", "ghp_", "AKIA ", "a.b@c."]
+)
+def test_no_text_is_slow(piece: str):
+    start = time.process_time()
+    find(piece * (400_000 // len(piece)), BOTH)
+    assert time.process_time() - start < 1.0
+
+
+def test_a_search_that_takes_too_long_ends_itself():
+    asked = []
+
+    def late() -> bool:
+        asked.append(1)
+        return len(asked) > 2
+
+    with pytest.raises(Overrun):
+        find("4111 " * 2_000, BOTH, late)
+    assert len(asked) == 3
