@@ -7,7 +7,7 @@ Does not know: who answers (caches, threads, Redis, a provider, a recording), or
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
@@ -43,12 +43,13 @@ class NeedRerank(Struct, frozen=True, tag="rerank"):
 
 
 class NeedSummary(Struct, frozen=True, tag="summary"):
-    """Asks a model for a summary of what was said; answered by one text, or by none if there is none to be had."""
+    """Asks a model to say a talk, or a passage, in fewer words; answered by one text, or by none if there is none."""
 
     model: str  # the catalog's name
     text: str
     max_tokens: int  # of the summary, at most
     timeout: float  # seconds
+    of: Literal["talk", "passage"] = "talk"
 
 
 Finding = tuple[int, int, str]  # code points from and to, and the name of the rule

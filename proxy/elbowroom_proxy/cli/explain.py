@@ -52,6 +52,8 @@ def explained(policy: Policy) -> Iterator[str]:
     yield f"  Switched off: {', '.join(off) or 'none'}."
     if evidence.merge_adjacent:
         yield "Chunks of one source that follow each other go in as one passage."
+    if evidence.compress.model is not None:
+        yield f"What finds no room is said in fewer words by {evidence.compress.model}, where that fits."
     yield f"Packer {policy.packer}: {_said(packers.__name__, policy.packer)}."
     yield f"Passages are shown {ORDERS[policy.order]}, as {policy.format}."
     for one in sorted(policy.classes, key=lambda one: (one.priority, one.name)):
@@ -85,8 +87,11 @@ def _number(gate: str, policy: Policy) -> str:
 def _class(one: QueryClass, policy: Policy) -> str:
     words = [f"{one.answer_reserve:,} tokens for the answer"]
     own = {name: value for name, value in structs.asdict(one.evidence).items() if value is not None}
+    crucial = own.pop("crucial", policy.evidence.crucial)
     if own:
         words.append("evidence " + ", ".join(f"{name} {value:,}" for name, value in own.items()))
+    if crucial == "others_first":
+        words.append("the best passage goes in whole, the others are cut for it")
     if one.recency:
         words.append("newer evidence weighs more")
     if one.rule:

@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 from elbowroom.clean.text import Text
 from elbowroom.count.counter import Tally
 from elbowroom.decide import baseline, gates, packers, rules
+from elbowroom.decide.crucial import others_first
 from elbowroom.decide.limits import limits_for
 from elbowroom.decide.merge import merge
 from elbowroom.decide.order import Order
@@ -22,7 +23,7 @@ from elbowroom.decide.reranking import GIVEN, rerank
 from elbowroom.decide.rules import Rule
 from elbowroom.decide.sift import Ids, sift
 from elbowroom.needs import Steps
-from elbowroom.read.policy import Policy, QueryClass, Rerank
+from elbowroom.read.policy import Compress, Policy, QueryClass, Rerank
 from elbowroom.read.sources import Registry
 from elbowroom.records import Drop, Mode, Model, Reranking
 
@@ -40,6 +41,12 @@ class Recipe(Struct, frozen=True):
     rerank: Rerank = Rerank()
     rule: Rule | None = None
     registry: Registry = Registry()
+    indoors: frozenset[str] = frozenset()  # access labels of documents that whoever compresses may not see
+
+    @property
+    def keeps_whole(self) -> bool:
+        """Whether the rule takes what it takes whole or not at all."""
+        return self.rule is not None and self.rule.WHOLE
 
 
 class Choice(Struct, frozen=True):
@@ -68,6 +75,7 @@ def recipe_for(policy: Policy, query_class: QueryClass, model: Model, now: float
         policy.rerank,
         rules.load(query_class.rule) if query_class.rule else None,
         policy.sources,
+        frozenset() if policy.evidence.compress.model == model.name else frozenset(policy.access.inside),
     )
 
 
@@ -81,6 +89,8 @@ def _unlimited(policy: Policy, model: Model) -> Limits:
         per_source=every,
         max_passage_tokens=window,
         merge_adjacent=False,
+        crucial="excerpt",
+        compress=Compress(),
     )
 
 
@@ -116,7 +126,10 @@ def choose(
         gates=gates_of(recipe, "pack"),
         reranked=ranked.ran,
     )
-    packing = yield from recipe.pack(job) if recipe.rule is None else recipe.rule.pack(job, recipe.pack)
+    pack = recipe.pack
+    if recipe.limits.crucial == "others_first" and not recipe.keeps_whole:
+        pack = others_first(pack)
+    packing = yield from pack(job) if recipe.rule is None else recipe.rule.pack(job, pack)
     # Those that were dropped for another which then did not go in whole may have had their turn.
     again = {one.passage.document.position: one.passage.document.id for one in packing.admitted}
     dropped = (

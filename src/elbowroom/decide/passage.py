@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from elbowroom.clean.text import Text
 from elbowroom.decide.alike import Alike
 from elbowroom.needs import Steps
+from elbowroom.read.policy import Compress, Crucial
 from elbowroom.records import Document, Drop
 
 
@@ -66,7 +67,7 @@ class Admitted(Struct, frozen=True):
     body: str  # what is sent of it
     tokens: int  # tag lines included
     spans: tuple[tuple[int, int], ...] = ()  # of the cleaned text, in code points; empty where it is whole
-    form: str = "whole"  # or "excerpt", "highlights", "parent" (spans of its parent's text), "summary" (no spans)
+    form: str = "whole"  # "excerpt", "highlights", "parent" (spans of its parent's); no spans: "summary", "compressed"
 
 
 class Dropped(Struct, frozen=True):
@@ -123,6 +124,8 @@ class Limits(Struct, frozen=True):
     beside_section: int = 1
     languages: tuple[str, ...] = ()  # documents said to be in another are left out; empty: none is
     merge_adjacent: bool = False
+    crucial: Crucial = "excerpt"
+    compress: Compress = Compress()
     now: float | None = None  # seconds since 1970, UTC; None: nobody said, so nothing is too old
 
 

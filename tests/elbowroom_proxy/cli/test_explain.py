@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from elbowroom.decide import gates
-from elbowroom.read.policy import Evidence, EvidenceOverride, Minimum, Policy, QueryClass
+from elbowroom.read.policy import Compress, Evidence, EvidenceOverride, Minimum, Policy, QueryClass
 from elbowroom.read.sources import Registry, SourceRow
 from elbowroom.records import Mode
 from elbowroom_proxy import settings
@@ -46,6 +46,17 @@ def test_gates_stand_in_the_policy_s_order_with_their_numbers():
     assert "(wanted are en, zh)" in tuned
     assert "Chunks" in told
     assert "Chunks" not in tuned
+    assert "fewer words" not in told
+    assert "in fewer words by small, where that fits." in words(evidence=Evidence(compress=Compress("small")))
+
+
+@pytest.mark.parametrize(
+    ("own", "policy", "said"), [(None, "excerpt", False), ("others_first", "excerpt", True), ("excerpt", "others_first", False)]
+)
+def test_a_class_says_whether_its_best_passage_is_cut(own, policy, said):
+    general = QueryClass("general", evidence=EvidenceOverride(crucial=own))
+    told = words(classes=(general,), evidence=Evidence(crucial=policy))
+    assert ("the best passage goes in whole" in told) is said
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ class Rule(Protocol):
     """What a file in this folder exports."""
 
     REMARKS: bool  # whether it tells how many sources are shown, and room for the sentence must be left
+    WHOLE: bool  # whether it drops what was shortened, so that nothing may be shortened in favour of another
 
     def pack(self, job: Job, packer: Packer, /) -> Steps[Packing]:
         """The packer's packing of the job under the rule; every passage of the job is on one side of it."""

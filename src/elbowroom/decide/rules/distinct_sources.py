@@ -13,6 +13,7 @@ from elbowroom.decide.tiers import in_tiers, shares
 from elbowroom.needs import Steps
 
 REMARKS = True
+WHOLE = False
 
 
 def pack(job: Job, packer: Packer) -> Steps[Packing]:

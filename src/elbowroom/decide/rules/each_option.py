@@ -16,6 +16,7 @@ from elbowroom.decide.tiers import in_tiers, names, shares
 from elbowroom.needs import Steps
 
 REMARKS = False
+WHOLE = False
 NAMED = 0.5  # of an option's terms: a passage that has so many speaks of it
 
 

@@ -14,6 +14,7 @@ from elbowroom.decide.tiers import in_tiers
 from elbowroom.needs import Steps
 
 REMARKS = False
+WHOLE = False
 
 _VERSION = re.compile(
     r"(?<![A-Za-z0-9_.-])v?(\d+(?:\.\d+)+)(?![A-Za-z0-9_]|\.\d)|(?:\bversions?\s*|版本\s*)v?(\d+)(?![A-Za-z0-9_.])",

@@ -15,6 +15,7 @@ from elbowroom.needs import Steps
 from elbowroom.records import Drop
 
 REMARKS = False
+WHOLE = False
 ABOUT = 0.75  # of the best share of the question: who speaks of so much is about the question
 
 

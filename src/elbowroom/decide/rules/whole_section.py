@@ -22,6 +22,7 @@ from elbowroom.needs import Steps
 from elbowroom.records import Drop
 
 REMARKS = False
+WHOLE = True
 
 Section = tuple[str, ...]
 
