@@ -306,11 +306,13 @@ def _reranker(
     marked: yaml.Marked[File], policy: Policy, catalog: Catalog, environ: Mapping[str, str]
 ) -> Reranker | None:
     """Whom the policy may ask for an order. Raises where it asks for whom, or for what model, there is no entry."""
-    row, summariser = marked.value.reranker, policy.history.summary.model
+    row = marked.value.reranker
     if policy.rerank.by == "http" and row is None:
         raise marked.fault("reranker", "the policy's rerank.by is http, and there is no such entry")
-    if summariser is not None and summariser not in catalog.by_name:
-        raise marked.fault("model_list", f"the policy's history.summary.model is {summariser}, which is not listed")
+    asked = {"history.summary": policy.history.summary.model, "evidence.compress": policy.evidence.compress.model}
+    for name, model in asked.items():
+        if model is not None and model not in catalog.by_name:
+            raise marked.fault("model_list", f"the policy's {name}.model is {model}, which is not listed")
     if row is None:
         return None
     base = _resolved(marked, "reranker.api_base", row.api_base, environ) or ""

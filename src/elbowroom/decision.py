@@ -315,7 +315,7 @@ class _Walk:
         told = fates(written.labelled, written.dropped, choice.also_in, setting.hash_key, choice.disputes)
         told = as_they_came(told, self.searched, setting.known, setting.hash_key)
         self.fates = tuple(sorted(self.fates + told, key=lambda fate: fate.position))
-        self.notes += disputes(self.fates)
+        self.notes += [*disputes(self.fates), *settled.notes]
         if settled.lacks:
             self.notes.append(settled.lacks)
         if settled.fallback == "refuse":

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from elbowroom.clean.known import Known
 from elbowroom.count.counter import Tally
+from elbowroom.decide.compress import compress
 from elbowroom.decide.evidence import Choice, Recipe
 from elbowroom.decide.passage import Packing
 from elbowroom.decide.sufficiency import Pieces, lacking, with_summaries
@@ -29,6 +30,7 @@ class Settled(Struct, frozen=True):
     lacks: str  # "" where the evidence is sufficient
     fallback: str | None = None  # `on_insufficient` as it was carried out
     reply: str | None = None  # the whole answer, where no model is to be asked
+    notes: tuple[str, ...] = ()
 
 
 def settle(
@@ -39,11 +41,12 @@ def settle(
 
     `prose`: the client can read an answer in words. Where `fallback` is `refuse`, the caller is to refuse.
     """
-    packing, fallback = choice.packing, None
     if query_class is None:
-        written = yield from tell(packing, "")
+        written = yield from tell(choice.packing, "")
         return Settled(written, lacking([one for _, one in written.labelled], Minimum(), ""))
-    minimum = query_class.minimum
+    made = yield from compress(choice, recipe, known, tally)
+    choice = structs.replace(choice, packing=made.packing)
+    packing, fallback, minimum = choice.packing, None, query_class.minimum
     lacks = lacking(packing.admitted, minimum, packing.lacks)
     if lacks:
         fallback = query_class.on_insufficient
@@ -58,7 +61,7 @@ def settle(
         packing = Packing(left, written.dropped)
         written = yield from tell(packing, _remark(packing, fallback, language, by_proxy=by_proxy))
     reply = clarifying(language) if fallback == "ask_to_narrow" and by_proxy else None
-    return Settled(written, lacks, fallback, reply)
+    return Settled(written, lacks, fallback, reply, made.notes)
 
 
 def is_prose(request: Request) -> bool:

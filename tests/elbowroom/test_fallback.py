@@ -9,9 +9,23 @@ import pytest
 from msgspec import structs
 
 from elbowroom.decision import decide
-from elbowroom.read.policy import Minimum, Policy, QueryClass
-from elbowroom.records import Mode, Packed
-from tests.walk import bill, chat, counted, pack, reasons, refuse, run, setting, texts
+from elbowroom.needs import Answer, Need, NeedSummary
+from elbowroom.read.policy import Compress, Minimum, Policy, QueryClass
+from elbowroom.records import Mode, Packed, Request
+from elbowroom_proxy.answering import drive_here, offline
+from tests.walk import TOKENS, bill, chat, counted, pack, reasons, refuse, run, setting, texts
+
+
+def answered(request: Request, policy: Policy, answers: dict[type, Answer]) -> Packed:
+    """The request packed, with answers for what only a service can ask."""
+
+    def answer(need: Need) -> Answer:
+        return answers[type(need)] if type(need) in answers else offline(TOKENS.count_now)(need)
+
+    outcome = drive_here(decide(request, setting(policy)), answer)
+    assert isinstance(outcome, Packed), outcome
+    return outcome
+
 
 QUESTION = {"en": "When are refunds paid?", "zh": "退款何时支付？"}
 REFUNDS: Any = {"id": "a", "source_id": "s", "text": "Refunds are paid within fourteen days.", "score": 1.0}
@@ -162,6 +176,28 @@ def test_no_summary_goes_beyond_the_number_of_passages():
     packed = pack(ask(documents=[REFUNDS, {**LONG, "id": "b", "source_id": "t", "summary": "Short."}]), one)
     assert reasons(packed.decision)["a"] == "admitted"
     assert packed.decision.fallback == "scope_note"
+
+
+def test_what_finds_no_room_is_said_in_fewer_words():
+    said = "Refunds by transfer take 14 days."
+    long = {"id": "b", "source_id": "b", "score": 0.1, "text": "Refunds take 14 days. " + "So it was told. " * 400}
+    roomy = policy(minimum=Minimum(sources=2))
+    evidence = structs.replace(roomy.evidence, max_passage_tokens=300, min_excerpt_tokens=300, ceiling=600)
+    roomy = structs.replace(roomy, evidence=structs.replace(evidence, compress=Compress("small")))
+    assert pack(ask(documents=[REFUNDS, long]), roomy).decision.lacks == "1 sources were admitted, the class needs 2"
+    outcome = answered(ask(documents=[REFUNDS, long]), roomy, {NeedSummary: (said,)})
+    (sent,) = texts(outcome.body)
+    assert sent.index(REFUNDS["text"]) < sent.index(said)
+    fate = outcome.decision.documents[1]
+    assert (fate.form, fate.stale_score, fate.spans, fate.decision) == ("compressed", True, (), "admitted")
+    assert outcome.decision.evidence_sufficient
+    assert counted(outcome) == bill(outcome.body).tokens
+    invented = answered(ask(documents=[REFUNDS, long]), roomy, {NeedSummary: ("Refunds take 41 days.",)})
+    assert "41 days" not in texts(invented.body)[0]
+    assert invented.decision.documents[1].detail.endswith(
+        "not compressed: the model's text has 1 figures that the passage does not have"
+    )
+    assert "degraded: 1 passages were dropped that could not be compressed" in invented.decision.notes
 
 
 def test_a_refusal_is_told_with_what_was_decided():

@@ -101,6 +101,16 @@ async def test_a_model_is_asked_through_its_upstream(server):
     assert "fewer than 60 tokens" in body["messages"][0]["content"]
 
 
+async def test_a_passage_is_no_talk(server):
+    some = made(server)
+    await asked(some)
+    answer, aside = await asked(some, structs.replace(NEED, of="passage"))
+    assert (answer, aside.purpose, aside.cached) == (("fine",), "compress", False)
+    said = server.request(1).json["messages"][0]["content"]
+    assert "two or three plain sentences" in said
+    assert "fewer than 60 tokens" in said
+
+
 async def test_a_model_that_reasons_is_limited_in_its_own_words(server):
     await asked(made(server, model=structs.replace(PRICED, upstream_model="gpt-5-mini", price=None)))
     assert server.request().json["max_completion_tokens"] == 60

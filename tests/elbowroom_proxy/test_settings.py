@@ -270,6 +270,7 @@ def test_a_reranker_s_words_come_from_the_environment(tmp_path):
         (RERANKER, "", "7: must begin with http:// or https:// (reranker.api_base)"),
         ("", "rerank: {by: http}", "the policy's rerank.by is http, and there is no such entry"),
         ("", "history: {summary: {model: big}}", "the policy's history.summary.model is big, which is not listed"),
+        ("", "evidence: {compress: {model: big}}", "the policy's evidence.compress.model is big, which is not listed"),
     ],
 )
 def test_whom_a_policy_asks_must_be_there(tmp_path, more, policy, fault):

@@ -15,6 +15,7 @@ from msgspec import Struct
 from elbowroom.records import Count, Decision, Drop
 
 VERSION = 1
+_NOT_CUT = ("whole", "compressed")
 
 
 class Billed(Struct, frozen=True):
@@ -35,9 +36,9 @@ class Cited(Struct, frozen=True):
 
 
 class Aside(Struct, frozen=True):
-    """A call beside the answer's own: to a reranker, or to a model for a summary."""
+    """A call beside the answer's own: to a reranker, to a retriever, or to a model for fewer words."""
 
-    purpose: str  # rerank or summary
+    purpose: str  # rerank, retrieve, summary or compress
     by: str  # the reranker's name, or the model's
     ms: float = 0.0
     micro_usd: int | None = None  # None: nobody said what it costs
@@ -133,10 +134,11 @@ def _too_much(decision: Decision) -> list[dict[str, Any]]:
     summary = decision.history_summary
     steps = {
         "passages_dropped": sum(fate.reason in (Drop.OVER_BUDGET, Drop.OVER_COUNT) for fate in fates),
-        "passages_shortened": sum(fate.decision == "admitted" and fate.form != "whole" for fate in fates),
+        "passages_shortened": sum(fate.decision == "admitted" and fate.form not in _NOT_CUT for fate in fates),
         "messages_summarised": summary.messages if summary is not None else 0,
         "messages_dropped": len(decision.history_dropped) if summary is None else 0,
         "examples_dropped": len(decision.examples_dropped),
+        "passages_compressed": sum(fate.decision == "admitted" and fate.form == "compressed" for fate in fates),
     }
     return [{"step": step, "n": n} for step, n in steps.items() if n]
 

@@ -121,6 +121,8 @@ def test_what_yielded_is_told_in_the_order_in_which_it_yields() -> None:
     assert {"step": "messages_summarised", "n": 2} in story["too_much"]
     assert story["history_summary"] == {"messages": 2, "tokens_before": 300, "tokens": 40, "digest": "digest"}
     assert record(msgspec.structs.replace(DECISION, documents=()), FACTS)["too_much"] == []
+    fewer = msgspec.structs.replace(DECISION, documents=(Fate(0, "a", "admitted", label="S1", form="compressed"),))
+    assert record(fewer, FACTS)["too_much"] == [{"step": "passages_compressed", "n": 1}]
 
 
 def test_sufficiency_reranking_and_calls_beside_are_told() -> None:
