@@ -51,7 +51,8 @@ def test_gates_stand_in_the_policy_s_order_with_their_numbers():
 
 
 @pytest.mark.parametrize(
-    ("own", "policy", "said"), [(None, "excerpt", False), ("others_first", "excerpt", True), ("excerpt", "others_first", False)]
+    ("own", "policy", "said"),
+    [(None, "excerpt", False), ("others_first", "excerpt", True), ("excerpt", "others_first", False)],
 )
 def test_a_class_says_whether_its_best_passage_is_cut(own, policy, said):
     general = QueryClass("general", evidence=EvidenceOverride(crucial=own))
