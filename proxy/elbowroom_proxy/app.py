@@ -113,6 +113,7 @@ class Service:
             # Half a second each, which the first request would pay.
             for name in {counter.vocabulary for counter in self.flow.counters.values()}:
                 await asyncio.to_thread(self.vocabularies.tokens, name, "x")
+        await self.redactor.start()
         await self.calibration.start()
         for upstream in set(self.upstreams.values()):
             await upstream.start()

@@ -14,7 +14,7 @@ from time import perf_counter
 
 import structlog
 
-from elbowroom.clean.find import Overrun, find
+from elbowroom.clean.find import PACKS, Overrun, find
 from elbowroom.clean.found import Findings, Found
 from elbowroom.needs import Answer, NeedRedaction
 
@@ -36,11 +36,15 @@ class Redactor:
         self.searched = 0
         self.failed = 0
 
+    async def start(self) -> None:
+        """Compiles the rules, which the first request would have to wait for."""
+        await asyncio.get_running_loop().run_in_executor(self._threads, find, "", tuple(PACKS))
+
     async def answer(self, need: NeedRedaction) -> Answer:
         """What each text holds; None for those that could not be searched."""
         known = [self._found.get(need.packs, text) for text in need.texts]
-        new = [text for text, findings in zip(need.texts, known, strict=True) if findings is None]
-        self.remembered += len(known) - len(new)
+        new = list(dict.fromkeys(text for text, one in zip(need.texts, known, strict=True) if one is None))
+        self.remembered += sum(one is not None for one in known)
         if not new:
             return tuple(known)
         seconds = need.deadline_ms / 1000

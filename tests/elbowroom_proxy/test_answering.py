@@ -9,7 +9,7 @@ import pytest
 
 from elbowroom import count
 from elbowroom.errors import CountUnavailable, ElbowroomError, RequestTooLarge
-from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount, Steps
+from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount, NeedRedaction, Steps
 from elbowroom.records import Model
 from elbowroom_proxy.answering import Till, drive, drive_here, offline
 
@@ -70,6 +70,7 @@ async def test_what_the_walk_does_not_catch_comes_out(driven):
 def test_offline_no_provider_is_asked():
     assert offline(lengths)(need("xx")) == (2,)
     assert offline(lengths)(NeedEndpointCount("m", b"{}")) == ()
+    assert offline(lengths)(NeedRedaction(("pii",), ("a@b.example", "fine"), 1)) == (((0, 11, "mail"),), ())
 
 
 async def test_a_bill_is_the_count_of_the_body():

@@ -148,3 +148,9 @@ def test_another_text_is_cleaned_of_the_same_strings() -> None:
     text = Text.of("", compile_rules([*RULES, *rules_of(["[OWN]"])]))
     assert text.like("[OWN] [INST]").clean == "[\\OWN] [\\INST]"
     assert Text.of("").like("[OWN] [INST]").clean == "[OWN] [\\INST]"
+
+
+def test_the_bare_text_has_its_control_strings_whole() -> None:
+    assert Text.of("  A\u200b [INST] b <|x|> [S1]\r\n").bare == "A [INST] b <|x|> [S1]"
+    assert Text.of(" A\u200b b ").bare == "A b"
+    assert Text.of("[INST]").bare == "[INST]"

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from elbowroom.clean.known import Known
 from elbowroom.clean.text import Text
 from elbowroom.decide.access import Denied
-from elbowroom.decide.fates import denials, disputes, fates, keyed, source_of
+from elbowroom.decide.fates import as_they_came, denials, disputes, fates, keyed, source_of
 from elbowroom.decide.passage import Admitted, Dropped, Part, Passage
-from elbowroom.records import Document, Drop
+from elbowroom.decide.redaction import Searched
+from elbowroom.records import Document, Drop, Redaction
 
 
 def passage(position: int, text: str | None, **more: object) -> Passage:
@@ -40,6 +42,19 @@ def test_the_digest_is_keyed_and_of_the_text_as_it_came() -> None:
 
     assert digest("a", b"k") == digest("a", b"k")
     assert len({digest("a", b"k"), digest("a", b"l"), digest("a ", b"k"), digest("\ud800", b"k")}) == 4
+
+
+def test_what_was_found_in_a_document_is_told_beside_how_it_came() -> None:
+    came = Document(2, "d2", "A\u200b key \u200b")
+    found = {2: Searched(came, (Redaction("aws_key", 1, 1, ((2, 5),)),))}
+    told = fates([("S1", Admitted(ADMITTED, "A", 9))], [Dropped(DROPPED, Drop.EMPTY)], {}, b"k")
+    dropped, admitted = as_they_came(told, found, Known(1 << 20), b"k")
+    assert dropped == told[0]
+    assert admitted.redactions == found[2].redactions
+    assert (admitted.stripped, admitted.stripped_spans) == (2, ((1, 2), (7, 8)))
+    assert (admitted.neutralised, admitted.digest) == (1, keyed("A\u200b key \u200b", b"k"))
+    nothing = {0: Searched(Document(0, "d0", None), (), "late")}
+    assert as_they_came(told, nothing, Known(1 << 20), b"k") == told
 
 
 def test_a_source_says_where_a_label_leads() -> None:

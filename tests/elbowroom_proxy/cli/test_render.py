@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elbowroom.account.trace import Billed, Cited, Facts, record
-from elbowroom.records import Basis, Classified, Count, Decision, Drop, Edit, Fate, Mode, ToolResult, Window
+from elbowroom.records import Basis, Classified, Count, Decision, Drop, Edit, Fate, Mode, Redaction, ToolResult, Window
 from elbowroom_proxy.cli import render
 
 WINDOW = Window(
@@ -75,6 +75,15 @@ FACTS: dict[str, Any] = {
 
 def told(outcome, **facts):
     return render.record(record(outcome, Facts(**{**FACTS, **facts})))
+
+
+def test_what_was_redacted_is_named_with_its_places():
+    found = (Redaction("aws_key", 1, 2, ((3, 23), (30, 50))), Redaction("mail", 2, 1, ((0, 9),), "title"))
+    documents = (Fate(0, "a", "admitted", label="S1", tokens=9, redactions=found),)
+    results = (ToolResult(3, "find", 90, 80, None, None, capped=False, redacted=3, redactions=found[:1]),)
+    out = told(decision(documents=documents, tool_results=results))
+    assert "9  aws_key#1 redacted 2 times at 3-23 30-50; mail#2 redacted in its title at 0-9\n" in out
+    assert "find: 90 bytes, 3 values redacted, aws_key#1 redacted 2 times at 3-23 30-50\n" in out
 
 
 def test_a_whole_record_reads_like_this():
