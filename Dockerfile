@@ -22,4 +22,5 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8080/livez', timeout=2)"]
 # All addresses of the container, since loopback would end inside it; compose.yaml says who outside may knock.
-CMD ["elbowroom", "serve", "--host", "0.0.0.0", "--port", "8080"]
+# --open, since the built-in configuration has no keys: publish the port on loopback alone, or bring one that has.
+CMD ["elbowroom", "serve", "--host", "0.0.0.0", "--port", "8080", "--open"]

@@ -12,6 +12,7 @@ import logging
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from ipaddress import ip_address
 from pathlib import Path
 
 import structlog
@@ -20,6 +21,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from elbowroom.clean.known import Known
+from elbowroom.errors import InvalidConfig
 from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount, NeedRedaction
 from elbowroom_proxy import endpoints, rerankers, upstreams
 from elbowroom_proxy import settings as configured
@@ -27,15 +29,18 @@ from elbowroom_proxy.answering import Till
 from elbowroom_proxy.asides import Asides
 from elbowroom_proxy.calibration import Calibration
 from elbowroom_proxy.endpoint_counts import EndpointCounts
+from elbowroom_proxy.identity import Identities
 from elbowroom_proxy.metrics import Metrics
 from elbowroom_proxy.ports import CountCache, TraceSink, Upstream
-from elbowroom_proxy.principal import open_principal
+from elbowroom_proxy.principal import Identify, Identity, open_principal
 from elbowroom_proxy.redactor import Redactor
 from elbowroom_proxy.routes import errors, health, metrics, models
 from elbowroom_proxy.routes.chat import Chat
 from elbowroom_proxy.settings import RERANKERS, Endpoint, Keys, Settings
 from elbowroom_proxy.shared import Shared
 from elbowroom_proxy.sinks.jsonl import JsonlSink
+from elbowroom_proxy.stores.jwks import Jwks
+from elbowroom_proxy.stores.keys import ConfiguredKeys
 from elbowroom_proxy.stores.memory import MemoryCounts
 from elbowroom_proxy.stores.redis import RedisCounts
 from elbowroom_proxy.tokens import Tokens
@@ -70,6 +75,7 @@ class Service:
         self.metrics.watch(self.tokens)
         self.metrics.watch_endpoints(self.endpoint_counts)
         self.upstreams = _upstreams(settings, self.tokens)
+        self.identify = _identify(settings.identities)
         self.asides = Asides(
             {name: rerankers.load(name)(settings.reranker) for name in _asked_rerankers(settings)},
             self.upstreams,
@@ -81,7 +87,9 @@ class Service:
         self.flow = Shared(
             catalog=settings.catalog,
             policy=settings.policy,
-            identify=open_principal,
+            identify=self.identify,
+            label_keys=settings.identities.label_keys,
+            rerankers=_accepting(settings),
             counters=settings.counters,
             upstreams=self.upstreams,
             count=self._count,
@@ -152,7 +160,7 @@ def create_app(settings: Settings, keys: Keys) -> FastAPI:
     errors.install(app)
     chat = Chat(service.flow, settings.general.max_body_bytes)
     app.router.routes.extend(Route(path, chat, methods=["POST"], include_in_schema=False) for path in CHAT_PATHS)
-    app.include_router(models.routes(settings.catalog))
+    app.include_router(models.routes(settings.catalog, service.identify))
     app.include_router(health.routes(lambda: service.faults, service.cache.healthy))
     app.include_router(metrics.routes(service.metrics))
     return app
@@ -177,12 +185,30 @@ def server(settings: Settings, host: str, port: int) -> uvicorn.Server:
     )
 
 
-def serve(settings: Settings, host: str, port: int) -> None:
-    """Serves until it is told to stop: one process, since counts in memory are one process's."""
+def serve(settings: Settings, host: str, port: int, *, everybody: bool = False) -> None:
+    """Serves until it is told to stop: one process, since counts in memory are one process's.
+
+    Raises `InvalidConfig` where others could reach it, nobody needs a key, and it was not said that `everybody` may.
+    """
     log_to_stderr()
+    if not settings.identities.closed:
+        if not (everybody or is_loopback(host)):
+            raise InvalidConfig(
+                f"{host}: without keys everybody who reaches this address may ask for everything, and no access "
+                "label is held against anybody. Configure keys or jwt, or say --open if that is meant."
+            )
+        structlog.get_logger().warning("open: no keys are configured; everybody may ask for everything", host=host)
     for note in settings.notes:
         structlog.get_logger().warning(note)
     server(settings, host, port).run()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach that address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def log_to_stderr(level: int = logging.INFO) -> None:
@@ -198,6 +224,23 @@ def log_to_stderr(level: int = logging.INFO) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+
+
+def _identify(identities: Identities) -> Identify:
+    """Whoever has a key or a token; everybody, where there are no keys."""
+    if not identities.closed:
+        return open_principal
+    issuer = identities.jwt
+    public = Jwks(issuer.jwks, max_age=issuer.max_age) if issuer is not None else None
+    return Identity(ConfiguredKeys(identities.keys), issuer, public)
+
+
+def _accepting(settings: Settings) -> Mapping[str, tuple[str, ...]]:
+    """Which labels each reranker accepts, where that is known: those that ask nobody accept all."""
+    found = dict.fromkeys(RERANKERS - {"http"}, settings.policy.access.labels)
+    if settings.reranker is not None and settings.reranker.accepts is not None:
+        found["http"] = settings.reranker.accepts
+    return found
 
 
 def _asked_rerankers(settings: Settings) -> frozenset[str]:

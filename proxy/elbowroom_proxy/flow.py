@@ -24,6 +24,7 @@ from elbowroom_proxy import wire
 from elbowroom_proxy.answering import drive
 from elbowroom_proxy.ownreply import OwnReply
 from elbowroom_proxy.ports import Call, Reply
+from elbowroom_proxy.principal import check_model
 from elbowroom_proxy.quiet import settled, with_silences
 from elbowroom_proxy.shared import Shared
 from elbowroom_proxy.story import Story
@@ -132,16 +133,18 @@ class Exchange:
     async def _decide(self, body: bytes) -> tuple[Request, Packed | Refused]:
         flow, story = self._flow, self._story
         policy = flow.policy
-        story.principal = principal = flow.identify(self._headers)
+        story.principal = principal = await flow.identify(self._headers)
         story.request = request = read_request(
             body, self._headers, max_documents=policy.max_documents, documents=policy.documents
         )
         story.model = model = flow.catalog.find(request.model)
+        check_model(principal, model)
         counter = flow.counters[model.name]
         asks, learned = model.name in flow.count_endpoints, flow.calibration.learned(model)
         setting = Setting(
-            principal, policy, model, counter, flow.nonce_key, flow.hash_key, flow.known, asks, learned, now=time.time()
-        )
+            principal, policy, model, counter, flow.nonce_key, flow.hash_key, flow.known, asks, learned,
+            now=time.time(), label_keys=flow.label_keys, rerankers=flow.rerankers,
+        )  # fmt: skip
         outcome = await drive(decide(request, setting), self._answer)
         story.decision = outcome.decision
         if isinstance(outcome, Packed) and outcome.reply is None and outcome.decision.counted is None:

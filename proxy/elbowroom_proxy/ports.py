@@ -9,7 +9,24 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from jwt import PyJWK
 from msgspec import Struct
+
+from elbowroom.records import Principal
+
+
+class Keys(Protocol):
+    """Whose a key is. Asked for every request, so what changes holds from the next one on."""
+
+    def find(self, digest: str) -> Principal | None:
+        """By the key's SHA-256 in lower-case hex; None: nobody's, or blocked."""
+
+
+class PublicKeys(Protocol):
+    """The keys of an issuer of tokens."""
+
+    async def find(self, kid: str) -> PyJWK | None:
+        """By their id; None: it has no such key. Raises `KeysUnavailable` where nobody could say."""
 
 
 class CountCache(Protocol):

@@ -1,21 +1,112 @@
 """Who asks.
 
-Knows: that in open mode (no keys configured) everybody is the same principal, who may ask for everything.
-Does not know: keys, tokens or tenants; whoever brings them provides another `Identify`. Nothing here reads a body.
+Knows: that a principal comes from a bearer key or a verified token and from nothing else; which claims of a token say
+what; that without any keys (open mode) everybody is the same principal, who may ask for everything.
+Does not know: where keys are kept, or what a principal may see. Nothing here reads a body, and no key or token is in
+any message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
-from elbowroom.records import Principal
+import jwt
+
+from elbowroom.errors import InvalidApiKey, ModelNotAllowed
+from elbowroom.records import Model, Principal
+from elbowroom_proxy.identity import JwtRow
+from elbowroom_proxy.ports import Keys, PublicKeys
 
 # Headers (lower-case names) -> who sent them; raises an `ElbowroomError` for credentials that do not hold.
-Identify = Callable[[Mapping[str, str]], Principal]
+Identify = Callable[[Mapping[str, str]], Awaitable[Principal]]
 
 OPEN = Principal()
+_NEEDED = ["exp", "iss", "aud"]
+_LONGEST = 16_384  # characters of a token
 
 
-def open_principal(_: Mapping[str, str]) -> Principal:
+async def open_principal(_: Mapping[str, str]) -> Principal:
     """Everybody, whatever the headers say."""
     return OPEN
+
+
+class Identity:
+    """Looks every request up anew, so rights that change hold from the next one on."""
+
+    def __init__(self, keys: Keys, tokens: JwtRow | None = None, public: PublicKeys | None = None) -> None:
+        """`public` has the keys of the issuer of `tokens`; both or neither."""
+        self._keys = keys
+        self._tokens = tokens
+        self._public = public
+
+    async def __call__(self, headers: Mapping[str, str]) -> Principal:
+        """Raises `InvalidApiKey`, and `KeysUnavailable` where a token cannot be verified at the moment."""
+        scheme, _, sent = headers.get("authorization", "").partition(" ")
+        sent = sent.strip()
+        if scheme.lower() != "bearer" or not sent:
+            raise InvalidApiKey("A key is needed: send it as `Authorization: Bearer`.")
+        # Only the digest is compared, and it tells nothing of a key however long that takes.
+        found = self._keys.find(hashlib.sha256(sent.encode("latin-1", "replace")).hexdigest())
+        if found is None and self._public is not None and self._tokens is not None and sent.count(".") == 2:
+            found = await _of_token(sent, self._tokens, self._public)
+        if found is None:
+            raise InvalidApiKey("That key is not valid.")
+        return found
+
+
+async def _of_token(token: str, row: JwtRow, public: PublicKeys) -> Principal | None:
+    """Whom a token stands for; None where it does not hold."""
+    try:
+        kid = jwt.get_unverified_header(token).get("kid") if len(token) <= _LONGEST else None
+        key = await public.find(kid) if isinstance(kid, str) else None
+        if key is None or key.algorithm_name not in row.algorithms:
+            return None
+        claims = jwt.decode(
+            token,
+            key,
+            algorithms=list(row.algorithms),
+            audience=row.audience,
+            issuer=row.issuer,
+            leeway=row.leeway,
+            options={"require": _NEEDED, "enforce_minimum_key_length": True},
+        )
+    except (jwt.PyJWTError, ValueError):
+        return None
+    return _claimed(claims, row)
+
+
+def _claimed(claims: Mapping[str, Any], row: JwtRow) -> Principal | None:
+    """The principal of these claims; None where one that is needed is missing or cannot be one."""
+    named = row.claims
+    subject, tenant = claim(claims, named.subject), claim(claims, named.tenant)
+    groups = claim(claims, named.groups) if named.groups is not None else []
+    clearance = claim(claims, named.clearance) if named.clearance is not None else None
+    if not all(isinstance(one, str) and one for one in (subject, tenant)):
+        return None
+    # Without its groups nobody could tell which are denied a document.
+    if not isinstance(groups, list) or not all(isinstance(one, str) for one in groups):
+        return None
+    if not isinstance(clearance, str | None) or (row.tenants is not None and tenant not in row.tenants):
+        return None
+    return Principal(
+        subject, tenant, tuple(groups), clearance, row.classes, row.models, row.tools,
+        keyed=True, on_missing_label=row.on_missing_label,
+    )  # fmt: skip
+
+
+def claim(claims: Mapping[str, Any], path: str) -> Any:
+    """The claim of that name, else the one that lies there, as in `realm_access.roles`; None where there is none."""
+    if path in claims:
+        return claims[path]
+    found: Any = claims
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
+
+
+def check_model(principal: Principal, model: Model) -> None:
+    """Raises `ModelNotAllowed`."""
+    if principal.models is not None and model.name not in principal.models:
+        raise ModelNotAllowed("This key may not use that model.", param="model")

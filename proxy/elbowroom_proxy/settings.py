@@ -14,6 +14,7 @@ import os
 import secrets
 from collections.abc import Awaitable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
@@ -30,7 +31,8 @@ from elbowroom.read.catalog import SPEAKS_OPENAI, Catalog, Facts, Local, ModelRo
 from elbowroom.read.policy import Config, Policy
 from elbowroom.read.policyfile import read_policy
 from elbowroom.records import Model
-from elbowroom_proxy import encoders, modelfacts, modelfiles
+from elbowroom_proxy import encoders, identity, modelfacts, modelfiles
+from elbowroom_proxy.identity import Identities
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Positive = Annotated[int, Meta(gt=0)]
@@ -72,9 +74,10 @@ class Reranker(Config, frozen=True):
     timeout: Seconds = 2.0
     input_cost_per_query: Annotated[float, Meta(ge=0)] = 0.0
     input_cost_per_token: Annotated[float, Meta(ge=0)] = 0.0
+    accepts: tuple[str, ...] | None = None  # as of a model
 
 
-class File(Config, frozen=True):
+class File(identity.Rows, frozen=True):
     """elbowroom.yaml, whole."""
 
     model_list: tuple[ModelRow, ...] = ()
@@ -127,6 +130,7 @@ class Settings(Struct, frozen=True):
     notes: tuple[str, ...] = ()  # what is counted worse than it could be, and why
     count_endpoints: Mapping[str, CountEndpoint] = {}  # by model name, for models that have one
     reranker: Reranker | None = None
+    identities: Identities = Identities()
     published: Mapping[str, Facts] = {}  # what the table of models says, by model name; without those it does not list
 
 
@@ -185,6 +189,7 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
         count_endpoints=count_endpoints,
         reranker=_reranker(marked, policy, catalog, environ),
         published=published,
+        identities=_identities(marked, policy, catalog, file.parent, environ),
     )
 
 
@@ -320,6 +325,19 @@ def _reranker(
         raise marked.fault("reranker.api_base", "must begin with http:// or https://")
     key = _resolved(marked, "reranker.api_key", row.api_key, environ)
     return structs.replace(row, api_base=base.rstrip("/"), api_key=key)
+
+
+def _identities(
+    marked: yaml.Marked[File], policy: Policy, catalog: Catalog, folder: Path, environ: Mapping[str, str]
+) -> Identities:
+    """Who may ask; and every label that a model or a reranker accepts is the policy's."""
+    value = marked.value
+    accepts = {f"model_list[{i}].model_info": row.model_info.accepts for i, row in enumerate(value.model_list)}
+    accepts["reranker"] = value.reranker.accepts if value.reranker is not None else None
+    for path, labels in accepts.items():
+        identity.check_labels(f"{path}.accepts", labels, policy, marked.fault)
+    resolve = partial(_resolved, marked, environ=environ)
+    return identity.read(value, policy, catalog, folder, marked.fault, lambda path, word: resolve(path, word) or "")
 
 
 def _local(marked: yaml.Marked[File], folder: Path) -> tuple[dict[str, Local], dict[str, Path]]:

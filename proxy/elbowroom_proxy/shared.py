@@ -16,6 +16,7 @@ from msgspec import Struct
 from elbowroom.account.trace import Aside
 from elbowroom.clean.known import Known
 from elbowroom.count.counter import Counter
+from elbowroom.decide.signature import LabelKey
 from elbowroom.needs import Answer, Need, NeedRerank, NeedSummary
 from elbowroom.read.catalog import Catalog
 from elbowroom.read.policy import Policy
@@ -45,6 +46,8 @@ class Shared(Struct, kw_only=True):
     aside: Callable[[NeedRerank | NeedSummary, list[Aside]], Awaitable[Answer]] = nobody  # the list is told of the call
     count_endpoints: frozenset[str] = frozenset()  # the models whose providers can be asked to count
     calibration: Calibration = msgspec.field(default_factory=Calibration)
+    label_keys: Mapping[str, LabelKey] = {}  # by `kid`: what retrievers sign access labels with
+    rerankers: Mapping[str, tuple[str, ...]] = {}  # by name: labels of documents that it accepts, where somebody said
     ping_interval: float | None = None  # seconds
     working: set[asyncio.Task[Any]] = msgspec.field(default_factory=set)
 

@@ -29,8 +29,10 @@ STREAM_HEADERS: Final = {
 
 _TYPES = {401: "authentication_error", 402: "insufficient_quota", 403: "permission_error", 429: "rate_limit_error"}
 # Seconds.
-_RETRY_AFTER = {"overloaded": "1", "count_unavailable": "1", "rerank_unavailable": "1", "ledger_unavailable": "1"}
-_NEVER_AGAIN = frozenset({"insufficient_quota", "internal_error", "invalid_config"})
+_RETRY_AFTER = dict.fromkeys(
+    ("overloaded", "count_unavailable", "rerank_unavailable", "ledger_unavailable", "keys_unavailable"), "1"
+)
+_NEVER_AGAIN = frozenset({"insufficient_quota", "internal_error", "invalid_config", "invented_citation"})
 
 _UP = ("accept", "openai-beta", "traceparent", "tracestate", "x-client-request-id")
 # Hop-by-hop; what the server that answers writes itself; what speaks of the operator's account or host.
@@ -67,6 +69,8 @@ def problem(status: int, code: str, message: str, param: str | None = None) -> E
     headers = {"content-type": "application/json"}
     if code in _RETRY_AFTER:
         headers["retry-after"] = _RETRY_AFTER[code]
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
     if code in _NEVER_AGAIN:
         headers["x-should-retry"] = "false"
     return ErrorResponse(status, headers, error_body(status, code, message, param))

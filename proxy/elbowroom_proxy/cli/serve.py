@@ -1,6 +1,6 @@
 """`elbowroom serve`: the proxy, until it is told to stop.
 
-Knows: its three options.
+Knows: its options.
 Does not know: what a service is made of (`app` does).
 """
 
@@ -16,10 +16,13 @@ def arguments(parser: ArgumentParser) -> None:
     """Adds the options."""
     parser.add_argument("--config", type=Path, metavar="FILE", help="elbowroom.yaml; without it the built-in one")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument(
+        "--open", action="store_true", help="serve without keys even where other machines can reach the address"
+    )
     parser.add_argument("--port", type=int, default=8080, help="default: %(default)s; 0 takes a free one")
 
 
 def run(args: Namespace) -> int:
     """Returns once the service has ended, all of it written."""
-    app.serve(settings.load(args.config), args.host, args.port)
+    app.serve(settings.load(args.config), args.host, args.port, everybody=args.open)
     return 0

@@ -39,8 +39,8 @@ def test_the_canonical_form_is_the_one_that_is_written_down():
 def test_it_holds_within_its_time():
     for now in (NOW - 60, NOW, NOW + 100):
         assert fault(DOCUMENT, KEYS, 100, now) is None
-    for now in (NOW - 61, NOW + 101, None):
-        assert fault(DOCUMENT, KEYS, 100, now) == "it is too old"
+    for late in (NOW - 61, NOW + 101, None):
+        assert fault(DOCUMENT, KEYS, 100, late) == "it is too old"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from signal import SIGTERM
 
 import httpx
+import pytest
 
 from tests.command import elbowroom, environment
 from tests.servers import Elbowroom
@@ -24,3 +25,18 @@ def test_a_configuration_of_ones_own_is_read(tmp_path):
     done = elbowroom("serve", "--config", "mine.yaml", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith(b"mine.yaml:1: ")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "proxy.example"])
+def test_without_keys_it_serves_nobody_but_this_machine(tmp_path, host):
+    done = elbowroom("serve", "--host", host, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith(host.encode() + b": without keys everybody who reaches this address")
+    assert b"--open" in done.stderr
+
+
+def test_unless_that_is_meant_and_then_it_says_so(tmp_path):
+    with Elbowroom(tmp_path, "--host", "0.0.0.0", "--open", env=environment()) as server:
+        assert httpx.get(f"{server.base_url}/models").status_code == 200
+        server.stop()
+    assert "open: no keys are configured" in "".join(server.output)
