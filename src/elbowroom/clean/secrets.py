@@ -5,7 +5,8 @@ Does not know: how rows are looked for (`find`), or what is put in their place. 
 what is redacted can be named.
 
 A row is an expression of RE2: no look-around, no back-reference, and time that grows with the text alone. `group` is
-what is taken out, where that is less than the match. In JSON a slash may be written `\/`, and a line end `\n`.
+what is taken out, where that is less than the match. In JSON a slash may be written `\/`, a quote `\"` and a line end
+`\n`; in JSON inside a string of JSON, each with more backslashes.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ class Rule(NamedTuple):
     check: Callable[[str], int] | None = None  # how many characters of what was found are it, from the first; 0: none
 
 
-_SLASHES = r":(?:\\?/){2}"
+_SLASHES = r":(?:\\*/){2}"
 _USER = r"""[^\s:/?#@"'<>\\]{0,64}"""
 # Up to the last @ before a space, a slash or a quote: the one in a password may not have been escaped.
 _WORD = r"""((?:[^\s/"'`<>\\]|\\[^\s/]){1,200})@[\w.\[%-]"""
+_QUOTE = r"""(?:\\*["'])?"""
 _DATABASES = "postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|neo4j"
 _KEY = r"PRIVATE KEY(?: BLOCK)?-----"
-_BETWEEN = r"""(?:\s|\\[nrt]|["'+>|,])"""
+_BETWEEN = r"""(?:\s|\\+[nrt"]|["'+>|,])"""
 _BASE64 = rf"(?:{_BETWEEN}*[A-Za-z0-9+/=]{{16,}})"
 _LAST_LINES = rf"(?:{_BETWEEN}*[A-Za-z0-9+/=]{{1,80}}){{0,3}}{_BETWEEN}*-----END (?:[A-Z0-9]+ ){{0,3}}{_KEY}"
 _HEADERS = rf"(?:{_BETWEEN}*[A-Z][A-Za-z-]{{3,20}}: ?[A-Za-z0-9,. ()/-]{{1,80}})*"
@@ -53,16 +55,16 @@ SECRETS: tuple[Rule, ...] = (
     Rule("aws_key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
     Rule(
         "aws_secret",
-        r"(?i:aws_?(?:secret_?)?(?:access_?)?(?:secret)?_?key)(?:_?id)?[\"']?\s{0,4}[:=]\s{0,4}[\"']?([A-Za-z0-9/+]{40})\b",
+        rf"(?i:aws_?(?:secret_?)?(?:access_?)?key){_QUOTE}\s{{0,4}}[:=]\s{{0,4}}{_QUOTE}([A-Za-z0-9/+]{{40}})\b",
         1,
     ),
     Rule("github_token", r"gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
     Rule("gitlab_token", r"\bgl(?:pat|dt|ptt|rt|cbt|ft|soat|imt|agent)-[\w-]{20,}"),
     Rule("slack_token", r"xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,}"),
     Rule(
-        "slack_webhook", rf"https{_SLASHES}hooks\.slack\.com\\?/(?:services|workflows|triggers)(?:\\?/\w{{6,}}){{2,5}}"
+        "slack_webhook", rf"https{_SLASHES}hooks\.slack\.com\\*/(?:services|workflows|triggers)(?:\\*/\w{{6,}}){{2,5}}"
     ),
-    Rule("discord_webhook", rf"https{_SLASHES}discord(?:app)?\.com\\?/api\\?/webhooks\\?/\d{{17,20}}\\?/[\w-]{{60,}}"),
+    Rule("discord_webhook", rf"https{_SLASHES}discord(?:app)?\.com\\*/api\\*/webhooks\\*/\d{{17,20}}\\*/[\w-]{{60,}}"),
     Rule("stripe_key", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{24,}"),
     Rule("anthropic_key", r"\bsk-ant-[\w-]{20,}"),
     Rule("openai_key", r"\bsk-(?:(?:proj|svcacct|admin|or|lf)-[\w-]{20,}|[A-Za-z0-9]{32,})"),

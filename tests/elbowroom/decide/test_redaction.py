@@ -155,6 +155,11 @@ def test_the_longer_value_counts_where_a_part_is_found_alone():
     }
 
 
+def test_a_blank_chunk_is_no_chunk():
+    found = done(talk(chunk(1, f"Is {KEY}"), chunk(2, " \u00a0"), chunk(3, "End.")))
+    assert [document.text for document in found.ready.request.documents] == [f"Is {ONE}", " \u00a0", "End."]
+
+
 def test_chunks_of_other_sources_versions_and_places_are_not_joined():
     one, two = f"The token {TOKEN[:22]}", f"{TOKEN[22:]} ends."
     for other in ({"chunk_index": 7}, {"source_id": "t"}, {"version": "2"}):
