@@ -15,10 +15,9 @@ from elbowroom.account.trace import Facts, record, report
 from elbowroom.decide import packers
 from elbowroom.decide.fates import keyed
 from elbowroom.decision import Setting, decide
-from elbowroom.needs import NeedCounts
 from elbowroom.read.policy import Access, History, Policy, QueryClass, Summaries, Tool, ToolAccess
 from elbowroom.records import Mode, Packed, Principal, Refused
-from elbowroom_proxy.answering import drive_here
+from elbowroom_proxy.answering import drive_here, offline
 from tests.property.chats import TEXT, bodies, policies, read
 from tests.walk import MODEL, TOKENS, run, setting
 
@@ -101,7 +100,7 @@ def test_a_denied_document_is_nowhere_and_in_the_trace_by_its_hash_alone(mode: M
 
     def answer(need: Any) -> Any:
         asked.append(need)
-        return TOKENS.count_now(need) if isinstance(need, NeedCounts) else ()
+        return offline(TOKENS.count_now)(need)
 
     tools = {"find": Tool(returns="documents"), "mail": Tool(egress=True)}
     policy = Policy(mode=mode, packer=packer, format=form, tools=tools)
@@ -229,7 +228,7 @@ def test_history_that_is_summed_up_holds_no_denied_document():
 
     def answer(need: Any) -> Any:
         asked.append(need)
-        return TOKENS.count_now(need) if isinstance(need, NeedCounts) else ()
+        return offline(TOKENS.count_now)(need)
 
     classes = (QueryClass("general", answer_reserve=200),)
     policy = Policy(input_limit=1_200, classes=classes, history=History(max_tokens=300, summary=Summaries(model="m")))

@@ -63,25 +63,25 @@ class _Label(Struct, frozen=True):
     users: frozenset[str]
     deny_groups: frozenset[str]
     expires_at: float = inf
+    assumed: bool = False
 
 
-def permit(documents: Sequence[Document], rights: Rights, tools: Mapping[int, ToolAccess]) -> Permitted:
-    """`tools`: what the policy says of the tools whose results are messages, by message."""
+def permit(documents: Sequence[Document], rights: Rights, tools: Mapping[int, ToolAccess | None]) -> Permitted:
+    """`tools`: the messages that are results of tools, and what the policy says of each."""
     if rights.open:
         return Permitted(tuple(documents))
     kept: list[Document] = []
     denied: list[Denied] = []
     assumed: list[str] = []
     for document in documents:
-        tool = tools.get(-1 if document.message is None else document.message)
-        found = _decide(document, rights, tool)
+        found = _decide(document, rights, tools)
         if isinstance(found, Denied):
             denied.append(found)
         elif found is None:
             kept.append(document)
         else:
-            kept.append(structs.replace(document, access={**(document.access or {}), "label": found}))
-            assumed += [found] if document.access is None and tool is None else []
+            kept.append(structs.replace(document, access={**(document.access or {}), "label": found.label}))
+            assumed += [found.label] if found.assumed else []
     return Permitted(
         tuple(kept),
         tuple(denied),
@@ -93,12 +93,14 @@ def permit(documents: Sequence[Document], rights: Rights, tools: Mapping[int, To
     )
 
 
-def _decide(document: Document, rights: Rights, tool: ToolAccess | None) -> str | Denied | None:
-    """The label that counts, None where there is none to count, or why the document is denied."""
+def _decide(document: Document, rights: Rights, tools: Mapping[int, ToolAccess | None]) -> _Label | Denied | None:
+    """The label that counts, None where there is none to count, or why the document is denied.
+
+    What a tool returned cannot speak for itself: the policy says who may see it, and its own label, unless it is
+    signed, can only narrow that.
+    """
     ranks = {label: rank for rank, label in enumerate(rights.access.labels)}
     found: list[_Label] = []
-    if tool is not None:
-        found.append(_of_tool(tool, rights.principal))
     if document.access is not None:
         own = read_label(document.access)
         if own is None or own.label not in ranks:
@@ -107,26 +109,37 @@ def _decide(document: Document, rights: Rights, tool: ToolAccess | None) -> str 
     unsigned = fault(document, rights.keys, rights.access.sig_max_age, rights.now)
     if unsigned or (unsigned == "" and rights.access.require_sig):
         return Denied(document, f"its label's signature does not hold: {unsigned or 'there is none'}")
-    if not found:
-        return _missing(document, rights, ranks)
+    returned = document.message is not None and document.message in tools
+    tool = tools[document.message] if returned and document.message is not None else None
+    if tool is not None:
+        found.append(_of_tool(tool, rights.principal))
+    elif not found or (returned and unsigned is not None):
+        assumed = _assumed(document, rights)
+        if assumed is not None:
+            found.append(assumed)
+        elif found:
+            return Denied(document, "the policy does not say who may see what its tool returns")
+        elif rights.principal.tenant is not None or _rule(document, rights) is not None:
+            return Denied(document, "it has no label", incomplete=True)
     for label in found:
         why = _why_not(label, rights, ranks)
         if why:
-            return Denied(document, why)
-    return max((one.label for one in found), key=ranks.__getitem__)
+            return Denied(document, why, incomplete=document.access is None and tool is None)
+    return max(found, key=lambda one: ranks[one.label], default=None)
 
 
-def _missing(document: Document, rights: Rights, ranks: Mapping[str, int]) -> str | Denied | None:
-    """What becomes of a document without any label."""
-    principal = rights.principal
-    rules = (principal.on_missing_label, rights.access.on_missing_label)
-    rule = next((said for one in rules if (said := one.get(document.kind or "", one.get("default")))), None)
-    if rule is None and principal.tenant is None:
+def _rule(document: Document, rights: Rights) -> str | None:
+    """What becomes of a document without a label: the key's word, else the policy's; None: nobody said."""
+    rules = (rights.principal.on_missing_label, rights.access.on_missing_label)
+    return next((said for one in rules if (said := one.get(document.kind or "", one.get("default")))), None)
+
+
+def _assumed(document: Document, rights: Rights) -> _Label | None:
+    rule = _rule(document, rights) or ""
+    if not rule.startswith(ASSUME):
         return None
-    label = (rule or "").removeprefix(ASSUME) if (rule or "").startswith(ASSUME) else None
-    if label is None or _above(label, principal, ranks):
-        return Denied(document, "it has no label", incomplete=True)
-    return label
+    nobody = frozenset[str]()
+    return _Label(rule.removeprefix(ASSUME), rights.principal.tenant, False, nobody, nobody, nobody, assumed=True)
 
 
 def _why_not(label: _Label, rights: Rights, ranks: Mapping[str, int]) -> str:

@@ -46,8 +46,9 @@ def ready(request: Request, policy: Policy, rights: Rights, known: Known) -> Rea
     """
     names = tool_names(request)
     lifted = lift(request, names, policy)
-    tools = {index: tool for index, name in names.items() if (tool := policy.tools.get(name)) is not None}
-    told = {index: tool.access for index, tool in tools.items() if tool.access is not None}
+    answers = [index for index, message in enumerate(request.messages) if message.role in ("tool", "function")]
+    said = {index: policy.tools.get(names.get(index, "")) for index in answers}
+    told = {index: tool.access if tool is not None else None for index, tool in said.items()}
     permitted = permit(lifted.request.documents, rights, told)
     asked = request.context.query_class
     lists = (

@@ -93,7 +93,7 @@ def _parts(message: Message, index: int, first: int) -> tuple[list[Document], li
 
 def _document_in(part: Mapping[str, Any]) -> dict[str, Any] | None:
     """The document of a part, in a shape that `documents` knows; None where it has no text for us."""
-    shown = {name: part[name] for name in ("title", "id") if part.get(name) is not None}
+    shown = {name: part[name] for name in ("title", "id", "access") if part.get(name) is not None}
     if part["type"] == "search_result":
         source = part.get("source")
         return {**shown, "text": part.get("content"), **({"source": source} if source is not None else {})}
@@ -110,7 +110,10 @@ def _document_in(part: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _opened(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Cohere's document: what it says is in `data`, as an object or as its JSON."""
+    """Cohere's document: what it says is in `data`, as an object or as its JSON.
+
+    Its access label is its own; text that happens to be JSON cannot give itself one.
+    """
     data = document.get("data")
     if isinstance(data, str):
         try:
@@ -119,9 +122,11 @@ def _opened(document: Mapping[str, Any]) -> dict[str, Any]:
             data = {"text": data}
         if not isinstance(data, dict):
             data = {"text": document["data"]}
+        data.pop("access", None)
     if not isinstance(data, dict):
         return dict(document)
-    return {**{name: value for name, value in document.items() if name != "data"}, **data}
+    own = {name: value for name, value in document.items() if name != "data"}
+    return {**own, **data, **({"access": own["access"]} if own.get("access") is not None else {})}
 
 
 def _without(message: Message, parts: list[int]) -> tuple[Message, int]:

@@ -25,8 +25,9 @@ KEYS = {"r1": LabelKey("acme", b"secret")}
 
 def held(access: Any, principal: Principal = ANN, tool: ToolAccess | None = None, **policy: Any) -> Permitted:
     kind, now = policy.pop("kind", None), policy.pop("now", NOW)
+    tools = policy.pop("tools", {} if tool is None else {3: tool})
     document = Document(0, "d", "text", access=access, kind=kind, message=3)
-    return permit([document], Rights(principal, Access(**policy), KEYS, now), {} if tool is None else {3: tool})
+    return permit([document], Rights(principal, Access(**policy), KEYS, now), tools)
 
 
 def why(access: Any, principal: Principal = ANN, tool: ToolAccess | None = None, **policy: Any) -> str:
@@ -112,8 +113,8 @@ def test_without_a_label_a_tenant_sees_nothing_unless_one_is_assumed():
     found = held(None, on_missing_label={"default": "assume:internal"})
     assert (found.documents[0].access, found.labels) == ({"label": "internal"}, frozenset({"internal"}))
     assert found.notes == ("documents without a label: 1 taken for internal",)
-    assert why(None, on_missing_label={"default": "assume:restricted"}) == "it has no label"
-    assert why(None, on_missing_label={"default": "assume:nothing"}) == "it has no label"
+    for above in ("restricted", "nothing"):
+        assert why(None, on_missing_label={"default": f"assume:{above}"}) == "its label is above the clearance"
 
 
 def test_the_kind_and_the_key_have_a_say():
@@ -161,6 +162,21 @@ def test_a_tool_documents_own_label_can_only_narrow():
     assert why(label(label="restricted"), tool=tool) == "its label is above the clearance"
     assert why(LABEL, tool=ToolAccess("restricted")) == "its label is above the clearance"
     assert why({}, tool=tool) == UNREADABLE
+
+
+def test_of_a_tool_that_the_policy_says_nothing_of_no_label_speaks_for_itself():
+    said = "the policy does not say who may see what its tool returns"
+    unsaid: dict[int, Any] = {3: None}
+    assume = {"default": "assume:internal"}
+    assert why(LABEL, tools=unsaid) == why(LABEL, tools=unsaid, on_missing_label={"default": "deny"}) == said
+    assert why(LABEL, structs.replace(ANN, tenant=None), tools=unsaid) == said
+    assert why(None, tools=unsaid) == "it has no label"
+    found = held(label(label="public"), tools=unsaid, on_missing_label=assume)
+    assert (found.labels, len(found.notes)) == (frozenset({"internal"}), 1)
+    assert held(label(label="confidential"), tools=unsaid, on_missing_label=assume).labels == {"confidential"}
+    assert why(label(tenant="other"), tools=unsaid, on_missing_label=assume) == "it is another tenant's"
+    access = label(kid="r1", iat=1_800_000_000)
+    assert why({**access, "sig": sign(Document(0, "d", "text", access=access), b"secret")}, tools=unsaid) == ""
 
 
 # --- signatures -----------------------------------------------------------------------------------------------------

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import structs
 
 from elbowroom.decide.signature import LabelKey, canonical, fault, sign
+from elbowroom.read.documents import read_documents
 from elbowroom.records import Document
 
 NOW, KEYS = 1_800_000_000.0, {"r1": LabelKey("acme", b"secret"), "r2": LabelKey("other", b"secret")}
@@ -34,6 +38,20 @@ def test_the_canonical_form_is_the_one_that_is_written_down():
     )
     assert sign(DOCUMENT, b"k") == hmac.new(b"k", canonical(DOCUMENT), "sha256").hexdigest()
     assert b'"title":null' in canonical(Document(0, "x", None))
+
+
+def test_the_example_in_the_documentation_signs(root: Path):
+    [example] = re.findall(
+        r"^```python\n(.*?)^```$", (root / "docs" / "access.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    names: dict[str, Any] = {}
+    exec(example, names)
+    plain = {"id": "kb", "text": 'Zwölf "Tage".\n\x01', "access": {"tenant": "acme", "users": ["ü"]}}
+    for more in ({}, {"title": "退款"}):
+        signed = names["sign"]({**plain, **more}, "r1", b"secret")
+        [document] = read_documents([signed], 1)
+        assert fault(document, KEYS, 3600, time.time()) is None
+        assert len(example.splitlines()) <= 10
 
 
 def test_it_holds_within_its_time():

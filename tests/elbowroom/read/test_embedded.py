@@ -176,3 +176,26 @@ def test_more_documents_than_a_request_may_have_are_said_and_left():
     found = lifted(talk("Which?", json.dumps(["a", "b", "c"])), policy)
     assert [text for _, text, _ in told(found)] == ["a", "b"]
     assert found.notes == ("of 3 documents that a tool returned the first 2 are looked at",)
+
+
+MINE, ITS = {"tenant": "mine"}, {"tenant": "its"}
+
+
+@pytest.mark.parametrize(
+    ("part", "access"),
+    [
+        ({"type": "search_result", "title": "t", "content": [{"type": "text", "text": "x"}], "access": MINE}, MINE),
+        ({"type": "document", "source": {"type": "text", "data": "x"}, "access": MINE}, MINE),
+        ({"type": "document", "document": "x", "access": MINE}, MINE),
+        ({"type": "document", "document": {"text": "x", "access": ITS}, "access": MINE}, ITS),
+        ({"type": "document", "document": {"text": "x"}, "access": MINE}, MINE),
+        ({"type": "document", "document": {"data": {"text": "x", "access": ITS}}}, ITS),
+        ({"type": "document", "document": {"data": {"text": "x", "access": ITS}, "access": MINE}}, MINE),
+        # A text that happens to be JSON is a text all the same.
+        ({"type": "document", "document": {"data": json.dumps({"text": "x", "access": ITS})}}, None),
+        ({"type": "document", "document": {"data": json.dumps({"text": "x", "access": ITS}), "access": MINE}}, MINE),
+    ],
+)
+def test_whose_label_a_part_has(part: dict[str, Any], access: dict[str, Any] | None):
+    [document] = lifted(read({"model": "m", "messages": [{"role": "user", "content": [part]}]})).request.documents
+    assert (document.text, document.access) == ("x", access)
