@@ -4,7 +4,7 @@ Knows: the names under which OpenAI's, Anthropic's, Mistral's, Google's and Cohe
 prefixes, dates and fine-tunes.
 Does not know: the counting rules themselves (each counter has its own), windows of other makers than OpenAI. A name
 that is not here is `unknown`: it can be served, its tokens are bounded instead of modelled, and its window must be
-configured.
+configured. OpenAI's dearest rules bound it where the name leads to OpenAI, and bytes where it leads to anybody else.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class Family(Struct, frozen=True):
 
 
 UNKNOWN = Family("unknown", known=False)
+UNKNOWN_MAKER = Family("unknown", "bytes", "bounded", known=False)
 SELF_HOSTED = "vllm"  # whose reading of a request is meant where only a chat template is given
 
 # The published numbers of each name (platform.openai.com/docs/models); the first pattern that is the whole name wins,
@@ -65,7 +66,7 @@ _ROWS: tuple[tuple[str, Family], ...] = (
     (r"gemini-.*", Family("gemini", "bytes", "bounded")),
     (r"(.*\.)?command.*", Family("cohere", "bytes", "bounded")),
     # Open weights, rendered by whoever serves them: the window is published, the framing is the server's.
-    (r"gpt-oss(-\d+b)?", Family("unknown", "o200k_base", "openai_chat", 131_072, 131_072, known=False)),
+    (r"gpt-oss(-\d+b)?", Family("unknown", "bytes", "bounded", 131_072, 131_072, known=False)),
 )
 _PATTERNS = tuple((re.compile(pattern), family) for pattern, family in _ROWS)
 _EXCEPTIONS = {
@@ -78,6 +79,7 @@ _EXCEPTIONS = {
     "o1-preview": Family("o1", "o200k_base", "openai_chat", 128_000, 32_768),
     "o1-preview-2024-09-12": Family("o1", "o200k_base", "openai_chat", 128_000, 32_768),
 }
+_OPENAI = frozenset({"openai", "azure"})
 _VARIANT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4}|latest|preview|audio|search)$")
 
 
@@ -88,7 +90,7 @@ def bare_name(name: str) -> str:
 
 
 def family_of(name: str) -> Family:
-    """What is known of that name; `UNKNOWN` where nothing is."""
+    """What is known of that name; `UNKNOWN` or `UNKNOWN_MAKER` where nothing is."""
     bare = bare_name(name)
     while True:
         if bare in _EXCEPTIONS:
@@ -98,5 +100,6 @@ def family_of(name: str) -> Family:
                 return family
         shorter = _VARIANT.sub("", bare)
         if shorter == bare:
-            return UNKNOWN
+            providers = name.lower().split("/")[:-1]
+            return UNKNOWN if not providers or _OPENAI.intersection(providers) else UNKNOWN_MAKER
         bare = shorter

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from elbowroom.count.bounded import HIDDEN, build
+from elbowroom.count.bounded import DEAREST, HIDDEN, build
 from elbowroom.errors import CountUnavailable
 from elbowroom.records import Basis, Model
 
@@ -42,6 +42,14 @@ def test_every_text_is_in_it():
 def test_a_maker_with_instructions_of_its_own_costs_more():
     body = {"messages": [{"role": "user", "content": "hi"}]}
     assert size(counter("cohere").plan(body)) - size(counter().plan(body)) > 400
+    tools = {**body, "tools": [{"type": "function", "function": {"name": "f"}}]}
+    assert size(counter("claude-4.8").plan(tools)) - size(counter().plan(tools)) > 500
+
+
+def test_of_an_unknown_maker_the_dearest_is_expected():
+    assert all(DEAREST.always >= one.always and DEAREST.with_tools >= one.with_tools for one in HIDDEN.values())
+    empty = {"messages": []}
+    assert counter("unknown").plan(empty).constant == DEAREST.always > counter().plan(empty).constant
 
 
 @pytest.mark.parametrize("part", [{"type": "image_url"}, "x"])
@@ -50,6 +58,11 @@ def test_contents_other_than_text_are_refused(part):
     with pytest.raises(CountUnavailable):
         counter().plan(body)
     assert counter().encloses(body, 10) is None
+
+
+def test_functions_in_geminis_words_are_functions():
+    tools = [{"functionDeclarations": [{"name": "f"}]}]
+    assert json.dumps(tools) in counter().plan({"messages": [], "tools": tools}).texts
 
 
 def test_tools_of_the_makers_own_are_refused():

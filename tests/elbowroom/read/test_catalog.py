@@ -50,7 +50,7 @@ def test_a_family_brings_its_vocabulary_and_not_its_window():
 
 def test_an_unmapped_name_is_served_and_not_known():
     found = model("hosted_vllm/org/llama", max_input_tokens=8000, max_output_tokens=1000)
-    assert found == Model("m", "openai", "org/llama", 8000, 1000, "openai_chat", "unknown", "o200k_base", known=False)
+    assert found == Model("m", "openai", "org/llama", 8000, 1000, "bounded", "unknown", "bytes", known=False)
 
 
 def test_litellms_word_for_the_window_comes_after_ours_and_before_the_names():

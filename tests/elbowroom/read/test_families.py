@@ -2,7 +2,7 @@
 
 import pytest
 
-from elbowroom.read.families import UNKNOWN, bare_name, family_of
+from elbowroom.read.families import UNKNOWN, UNKNOWN_MAKER, bare_name, family_of
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,22 @@ def test_known_names(name, family, vocabulary, window, output):
 def test_names_that_nobody_mapped(name):
     assert family_of(name) == UNKNOWN
     assert not UNKNOWN.known
+
+
+@pytest.mark.parametrize(
+    ("name", "unknown"),
+    [
+        ("openai/gpt-6", UNKNOWN),
+        ("azure/ours", UNKNOWN),
+        ("openrouter/openai/gpt-6", UNKNOWN),
+        ("groq/llama-3", UNKNOWN_MAKER),
+        ("hosted_vllm/org/name", UNKNOWN_MAKER),
+        ("openrouter/x-ai/grok-4", UNKNOWN_MAKER),
+    ],
+)
+def test_nobody_elses_model_is_counted_by_openais_rules(name, unknown):
+    assert family_of(name) == unknown
+    assert (UNKNOWN_MAKER.counter, UNKNOWN_MAKER.vocabulary, UNKNOWN_MAKER.known) == ("bounded", "bytes", False)
 
 
 @pytest.mark.parametrize(("name", "window"), [("openai/gpt-oss-120b", 131_072), ("o1-mini-2024-09-12", 128_000)])

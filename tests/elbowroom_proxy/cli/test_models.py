@@ -37,7 +37,7 @@ def test_models_are_set_out_in_columns(file, capsys):
     assert head[:4] == ["model", "upstream", "window", "output"]
     assert five[:7] == ["five", "openai", "400,000", "128,000", "openai_chat", "gpt-5", "modelled"]
     assert five[-1][:2] == "20"
-    assert house[1:] == ["openai", "32,768", "4,096", "openai_chat", "unknown", "bounded", "-", "-", "-"]
+    assert house[1:] == ["openai", "32,768", "4,096", "bounded", "unknown", "bounded", "-", "-", "-"]
     assert priced[5:] == ["gpt-4o", "modelled", "0.125", "12.00", "yours"]
     assert "house is unknown" in said.err
     assert "house has no price" in said.err
