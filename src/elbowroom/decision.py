@@ -20,18 +20,20 @@ from elbowroom.decide.calibration import corrected, shape
 from elbowroom.decide.conversation import Costs, body, cap_tool_results, results_told, within
 from elbowroom.decide.dates import time_matters
 from elbowroom.decide.endpoint import Endpoint
-from elbowroom.decide.evidence import Choice, Recipe, choose, recipe_for
+from elbowroom.decide.evidence import Choice, Choosing, Recipe, choose, recipe_for
 from elbowroom.decide.fates import as_they_came, denials, disputes, fates, source_of
 from elbowroom.decide.fit import Fit, Reserve, fit, need_not_count, overflows
-from elbowroom.decide.passage import Dropped, Packing, Passage
-from elbowroom.decide.prepare import body_text, prepare, texts_of
+from elbowroom.decide.passage import Passage
+from elbowroom.decide.prepare import body_text, prepare, still_there, texts_of
 from elbowroom.decide.ready import Ready, ready
 from elbowroom.decide.redaction import Searched, redacted
+from elbowroom.decide.reranking import GIVEN
+from elbowroom.decide.second import asks_again, joined, second_pass
 from elbowroom.decide.signature import LabelKey
-from elbowroom.draft import Draft, Written
+from elbowroom.draft import Draft
 from elbowroom.errors import CountUnavailable, ElbowroomError, InsufficientEvidence
 from elbowroom.fallback import Settled, is_prose, remark_room, settle
-from elbowroom.needs import Answer, Steps
+from elbowroom.needs import Answer, Retrieval, Steps, recorded
 from elbowroom.read.classify import classify
 from elbowroom.read.contract import ReservePlan, reserve
 from elbowroom.read.policy import Policy, QueryClass
@@ -41,7 +43,6 @@ from elbowroom.records import (
     Classified,
     Count,
     Decision,
-    Drop,
     Edit,
     Fate,
     Learned,
@@ -87,23 +88,12 @@ def decide(request: Request, setting: Setting) -> Steps[Packed | Refused]:
     """Asks Needs and returns `Packed` or `Refused`. The same request, setting and answers give the same bytes."""
     walk = _Walk(request, setting)
     answers: list[Answer] = []
-    steps = walk.run()
     try:
-        need = next(steps)
-        while True:
-            try:
-                answer = yield need
-            except ElbowroomError as error:  # the question cannot be answered; the step that asked may know better
-                need = steps.throw(error)
-            else:
-                answers.append(answer)
-                need = steps.send(answer)
-    except StopIteration as stop:
-        packed: Packed = stop.value
-        return structs.replace(packed, decision=structs.replace(packed.decision, answers=tuple(answers)))
+        packed = yield from recorded(walk.run(), answers)
     except ElbowroomError as error:
         decision = structs.replace(walk.decision(counted=None), answers=tuple(answers))
         return Refused(error.code, error.message, error.param, error.status_hint, decision)
+    return structs.replace(packed, decision=structs.replace(packed.decision, answers=tuple(answers)))
 
 
 def recount(request: Request, setting: Setting) -> Steps[Count]:
@@ -145,6 +135,7 @@ class _Walk:
         self.rerank: Reranking | None = None
         self.summary: Summary | None = None
         self.settled: Settled | None = None
+        self.retrieval: Retrieval | None = None
 
     def run(self) -> Steps[Packed]:
         """The walk itself."""
@@ -193,16 +184,15 @@ class _Walk:
         if not request.tagged:
             return self._packed("", parts, counted=self.draft.sum(fitted, 0))
 
-        passages, lost = self._still_there(passages)
+        passages, lost = still_there(passages, self.searched, self.draft.gone)
         spare = yield from remark_room(recipe, self.language, len(passages), self.tally)
-        choice = yield from choose(
-            passages,
-            recipe,
-            question=self.setting.known.text(question),
-            earlier=self._earlier(parts),
-            budget=fitted.window.evidence_budget - note - spare,
-            vocabulary=self.setting.counter.vocabulary,
-        )
+        choosing = partial(
+            choose, question=self.setting.known.text(question), earlier=self._earlier(parts),
+            budget=fitted.window.evidence_budget - note - spare, vocabulary=self.setting.counter.vocabulary,
+        )  # fmt: skip
+        choice = yield from choosing(passages, recipe)
+        if self.enforce and question.strip() and asks_again(choice, query_class):
+            choice = yield from self._second_pass(question, choice, passages, recipe, choosing)
         self._note_reranking(choice)
         choice = structs.replace(choice, packing=structs.replace(choice.packing, dropped=lost + choice.packing.dropped))
         settled = yield from self._settled(choice, recipe, query_class, parts, fitted)
@@ -244,18 +234,24 @@ class _Walk:
             return False
         return need_not_count(self.request, contract, self.policy, self.setting.counter, self.setting.model)
 
-    def _still_there(self, passages: Sequence[Passage]) -> tuple[tuple[Passage, ...], tuple[Dropped, ...]]:
-        """Passages that may go in and have a message to stand in; those of evicted messages went with them."""
-        kept, lost = list[Passage](), list[Dropped]()
-        for one in passages:
-            searched = self.searched.get(one.document.position)
-            if searched is not None and searched.failed:
-                lost.append(Dropped(one, Drop.REDACTION_FAILED, searched.failed))
-            elif one.document.message in self.draft.gone:
-                lost.append(Dropped(one, Drop.OVER_BUDGET, "the message it came in was left out"))
-            else:
-                kept.append(one)
-        return tuple(kept), tuple(lost)
+    def _second_pass(
+        self, question: str, choice: Choice, passages: Sequence[Passage], recipe: Recipe, choosing: Choosing
+    ) -> Steps[Choice]:
+        """The choice among these passages and whatever a retriever has for what the admitted do not speak of."""
+        setting, by = self.setting, recipe.rerank.by
+        shown_to = [setting.model.accepts, *([] if by == GIVEN else [setting.rerankers.get(by)])]
+        second = yield from second_pass(
+            question, choice.packing.admitted, self.ready, self.policy, setting.rights, shown_to, self.pieces,
+            self.tally, setting.known, setting.hash_key,
+        )  # fmt: skip
+        self.retrieval = second.told
+        self.notes += second.notes
+        self.ready, self.searched = joined(self.ready, second), {**self.searched, **second.found.searched}
+        self.fates += denials(second.found.ready.denied, setting.hash_key)
+        self.request = self.ready.request
+        more, lost = still_there(second.passages, self.searched, ())
+        choice = (yield from choosing((*passages, *more), recipe)) if more else choice
+        return structs.replace(choice, packing=structs.replace(choice.packing, dropped=lost + choice.packing.dropped))
 
     def _measure(self, parts: Split, contract: ReservePlan, bodies: Sequence[str]) -> Steps[tuple[Costs, Reserve]]:
         """Caps tool results and counts every part; one question asks for all recurring texts of the request."""
@@ -295,21 +291,14 @@ class _Walk:
     ) -> Steps[Settled]:
         """The evidence in words, or what the class wants where it is not enough. Raises `InsufficientEvidence`."""
         setting, policy = self.setting, self.policy
-
-        def tell(packing: Packing, remark: str) -> Steps[Written]:
-            return self.draft.evidence(
-                packing,
-                parts,
-                fitted,
-                order=recipe.order,
-                nonce_key=setting.nonce_key,
-                form=policy.format,
-                remark=remark,
-            )
-
+        tell = partial(
+            self.draft.evidence, parts=parts, fitted=fitted, order=recipe.order, nonce_key=setting.nonce_key,
+            form=policy.format,
+        )  # fmt: skip
         self.settled = settled = yield from settle(
             choice, recipe, query_class if self.enforce else None, tell, language=self.language,
             prose=is_prose(self.request), pieces=self.pieces, known=setting.known, tally=self.tally,
+            retrieved=self.retrieval is not None,
         )  # fmt: skip
         written = settled.written
         told = fates(written.labelled, written.dropped, choice.also_in, setting.hash_key, choice.disputes)
@@ -373,6 +362,7 @@ class _Walk:
             rerank=self.rerank,
             history_summary=self.summary,
             evidence_sufficient=None if self.settled is None else not self.settled.lacks,
+            retrieval=self.retrieval,
             lacks=self.settled.lacks if self.settled is not None else "",
             fallback=self.settled.fallback if self.settled is not None else None,
             history_dropped=tuple(sorted(self.draft.gone.difference(self.examples_gone))),

@@ -124,13 +124,13 @@ class Draft:
     def evidence(
         self,
         packing: Packing,
+        remark: str,
+        *,
         parts: Split,
         fitted: Fit,
-        *,
         order: Order,
         nonce_key: bytes,
         form: str,
-        remark: str = "",
     ) -> Steps[Written]:
         """Renders what was admitted; what the final count shows to be too long goes, the last admitted first.
 

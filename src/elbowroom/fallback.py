@@ -22,6 +22,7 @@ from elbowroom.read.policy import Minimum, QueryClass
 from elbowroom.records import Request
 from elbowroom.write.remarks import clarifying, remark
 
+_HERE = ("scope_note", "ask_to_narrow", "refuse")  # needs nothing but words
 Tell = Callable[[Packing, str], Steps[Written]]  # writes a packing, and a remark behind it
 
 
@@ -35,11 +36,12 @@ class Settled(Struct, frozen=True):
 
 def settle(
     choice: Choice, recipe: Recipe, query_class: QueryClass | None, tell: Tell, *, language: str, prose: bool,
-    pieces: Pieces, known: Known, tally: Tally,
+    pieces: Pieces, known: Known, tally: Tally, retrieved: bool = False,
 ) -> Steps[Settled]:  # fmt: skip
     """The evidence as it will be sent, or what stands in its place; without a class nothing but the evidence.
 
-    `prose`: the client can read an answer in words. Where `fallback` is `refuse`, the caller is to refuse.
+    `prose`: the client can read an answer in words. `retrieved`: a second question to a retriever was asked before.
+    Where `fallback` is `refuse`, the caller is to refuse.
     """
     if query_class is None:
         written = yield from tell(choice.packing, "")
@@ -48,8 +50,11 @@ def settle(
     choice = structs.replace(choice, packing=made.packing)
     packing, fallback, minimum = choice.packing, None, query_class.minimum
     lacks = lacking(packing.admitted, minimum, packing.lacks)
+    otherwise = query_class.on_insufficient if query_class.on_insufficient in _HERE else "scope_note"
+    if not lacks and retrieved:
+        fallback = "second_pass"
     if lacks:
-        fallback = query_class.on_insufficient
+        fallback = query_class.on_insufficient if query_class.on_insufficient == "parent_summary" else otherwise
         if fallback == "parent_summary":
             packing = yield from with_summaries(choice, recipe, pieces, known, tally)
             fallback = fallback if packing is not choice.packing else "scope_note"
@@ -57,7 +62,7 @@ def settle(
     written = yield from tell(packing, _remark(packing, fallback, language, by_proxy=by_proxy))
     left = packing.admitted[: len(written.labelled)]
     if not lacks and (lacks := lacking(left, minimum, "")):  # the final count has taken some away
-        fallback = "scope_note" if query_class.on_insufficient == "parent_summary" else query_class.on_insufficient
+        fallback = otherwise
         packing = Packing(left, written.dropped)
         written = yield from tell(packing, _remark(packing, fallback, language, by_proxy=by_proxy))
     reply = clarifying(language) if fallback == "ask_to_narrow" and by_proxy else None
@@ -82,7 +87,7 @@ def remark_room(recipe: Recipe, language: str, found: int, tally: Tally) -> Step
 def _remark(packing: Packing, fallback: str | None, language: str, *, by_proxy: bool) -> str:
     if fallback == "refuse" or (fallback == "ask_to_narrow" and by_proxy):
         return ""
-    if fallback is None:
+    if fallback in (None, "second_pass"):
         shown, found = packing.shown or (0, 0)
         return remark("partial", language, shown=shown, found=found) if shown < found else ""
     if fallback == "ask_to_narrow":

@@ -11,6 +11,8 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
+from elbowroom.errors import ElbowroomError
+
 
 class NeedCounts(Struct, frozen=True, tag="counts"):
     """Asks T(text), in tokens of `vocabulary`, for each text; answered by a tuple of integers in the same order.
@@ -42,6 +44,14 @@ class NeedRerank(Struct, frozen=True, tag="rerank"):
     texts: tuple[str, ...]
 
 
+class NeedRetrieve(Struct, frozen=True, tag="retrieve"):
+    """Asks a retriever for documents; answered by one text, JSON as a retrieval tool returns it, or by none if it could
+    not say.
+    """
+
+    query: str
+
+
 class NeedSummary(Struct, frozen=True, tag="summary"):
     """Asks a model to say a talk, or a passage, in fewer words; answered by one text, or by none if there is none."""
 
@@ -52,6 +62,17 @@ class NeedSummary(Struct, frozen=True, tag="summary"):
     of: Literal["talk", "passage"] = "talk"
 
 
+class Retrieval(Struct, frozen=True):
+    """What became of a second question to a retriever. Holds no text of it."""
+
+    state: str  # "ran" or "failed"
+    terms: int  # of the user's question that nothing admitted had
+    digest: str  # keyed hash of what was asked
+    first: int  # position of the first document that came; the others follow, each with its own fate
+    came: int = 0
+
+
+AsideNeed = NeedRerank | NeedRetrieve | NeedSummary  # asked beside the answer's own way, each in its time
 Finding = tuple[int, int, str]  # code points from and to, and the name of the rule
 
 
@@ -65,7 +86,24 @@ class NeedRedaction(Struct, frozen=True, tag="redaction"):
     deadline_ms: int  # for all of them
 
 
-Need = NeedCounts | NeedEndpointCount | NeedRerank | NeedRedaction | NeedSummary
+Need = NeedCounts | NeedEndpointCount | NeedRerank | NeedRedaction | NeedRetrieve | NeedSummary
 Answer = tuple[Any, ...]  # numbers, texts or places, as each Need says; empty: it could not be had
 T = TypeVar("T")
 Steps = Generator[Need, Answer, T]  # a piece of the walk: asks Needs, takes their Answers, ends in a T
+
+
+def recorded(steps: Steps[T], answers: list[Answer]) -> Steps[T]:
+    """The same steps; the answers go into the list, too."""
+    try:
+        need = next(steps)
+        while True:
+            try:
+                answer = yield need
+            except ElbowroomError as error:  # the question cannot be answered; the step that asked may know better
+                need = steps.throw(error)
+            else:
+                answers.append(answer)
+                need = steps.send(answer)
+    except StopIteration as end:
+        result: T = end.value
+        return result

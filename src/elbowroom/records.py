@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from elbowroom.needs import Retrieval
 from elbowroom.price import Price
 
 
@@ -370,6 +371,7 @@ class Decision(Struct, frozen=True):
     history_summary: Summary | None = None
     evidence_sufficient: bool | None = None  # None: nothing was tagged
     lacks: str = ""  # why it is not sufficient, in words
+    retrieval: Retrieval | None = None  # None: no second question was asked
     fallback: str | None = None  # what was done about it, as the class's `on_insufficient` says
     now: float | None = None  # the time that documents were held against, seconds since 1970; None: none had to be
     tools_removed: tuple[str, ...] = ()  # names, as the client gave them

@@ -121,9 +121,10 @@ def _decided(decision: Decision | None) -> dict[str, Any]:
         "history_summary": msgspec.to_builtins(decision.history_summary),
         "evidence_sufficient": decision.evidence_sufficient,
         "lacks": decision.lacks,
+        "retrieval": msgspec.to_builtins(decision.retrieval),
         "fallback": decision.fallback,
         "too_much": _too_much(decision),
-        # A summary's text is no number: it stays out, as all texts do.
+        # What a model or a retriever said is no number: it stays out, as all texts do.
         "answers": [[None if isinstance(one, str) else one for one in answer] for answer in decision.answers],
     }
 
@@ -151,6 +152,6 @@ def report(story: dict[str, Any]) -> dict[str, Any]:
     """What the client may see of its own record: nothing of passages that were denied, no recorded answers."""
     documents = [one for one in story["documents"] if one["reason"] != Drop.NOT_PERMITTED]
     dropped = {reason: n for reason, n in story["dropped"].items() if reason != Drop.NOT_PERMITTED}
-    hidden = ("answers", "subject", "tenant")
+    hidden = ("answers", "subject", "tenant", "retrieval")
     shown = {name: value for name, value in story.items() if name not in hidden}
     return {**shown, "documents": documents, "dropped": dropped}

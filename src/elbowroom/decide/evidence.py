@@ -6,7 +6,7 @@ Does not know: what any gate, packer or rule does, the envelope, or the conversa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct, structs
 
@@ -57,6 +57,9 @@ class Choice(Struct, frozen=True):
     job: Job  # what the packer was given
     disputes: Ids = {}  # of those that a kept one disagrees with
     rerank: Reranking | None = None
+
+
+Choosing = Callable[[Sequence[Passage], Recipe], Steps[Choice]]
 
 
 def recipe_for(policy: Policy, query_class: QueryClass, model: Model, now: float | None = None) -> Recipe:

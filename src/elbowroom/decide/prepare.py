@@ -6,15 +6,16 @@ Does not know: which passages will be admitted, or how tag lines are written (th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from elbowroom.clean.known import Known
 from elbowroom.clean.text import Text
 from elbowroom.count.counter import Tally
-from elbowroom.decide.passage import Passage
+from elbowroom.decide.passage import Dropped, Passage
 from elbowroom.decide.rank import relevances
+from elbowroom.decide.redaction import Searched
 from elbowroom.needs import Steps
-from elbowroom.records import Document
+from elbowroom.records import Document, Drop
 
 Shown = tuple[str, str, str]
 Pieces = Callable[[Shown, str], tuple[str, ...]]  # what is shown of it, body -> what is sent, cut where counts add
@@ -60,6 +61,22 @@ def prepare(
             documents, texts, shown, bodies, sent, relevances(documents), strict=True
         )
     )
+
+
+def still_there(
+    passages: Sequence[Passage], searched: Mapping[int, Searched], gone: Collection[int]
+) -> tuple[tuple[Passage, ...], tuple[Dropped, ...]]:
+    """Passages that may go in and have a message to stand in; those of the messages that are gone went with them."""
+    kept, lost = list[Passage](), list[Dropped]()
+    for one in passages:
+        found = searched.get(one.document.position)
+        if found is not None and found.failed:
+            lost.append(Dropped(one, Drop.REDACTION_FAILED, found.failed))
+        elif one.document.message in gone:
+            lost.append(Dropped(one, Drop.OVER_BUDGET, "the message it came in was left out"))
+        else:
+            kept.append(one)
+    return tuple(kept), tuple(lost)
 
 
 def body_text(text: Text) -> str:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import msgspec
 
 from elbowroom.account.trace import VERSION, Aside, Billed, Cited, Facts, record, report
+from elbowroom.needs import Retrieval
 from elbowroom.records import (
     Basis,
     Classified,
@@ -100,6 +101,14 @@ def test_a_report_names_nothing_that_was_denied_and_nobody() -> None:
     assert "secret" not in str(shown)
     assert shown["dropped"] == {"duplicate": 2}
     assert not {"answers", "subject", "tenant"} & set(shown)
+
+
+def test_a_second_question_is_told_and_not_to_the_client() -> None:
+    asked = msgspec.structs.replace(DECISION, retrieval=Retrieval("ran", 2, "digest", 4, 3), answers=(("[]",), (1,)))
+    story = record(asked, FACTS)
+    assert story["retrieval"] == {"state": "ran", "terms": 2, "digest": "digest", "first": 4, "came": 3}
+    assert story["answers"] == [[None], [1]]
+    assert "retrieval" not in report(story)
 
 
 def test_what_yielded_is_told_in_the_order_in_which_it_yields() -> None:
