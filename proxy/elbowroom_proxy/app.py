@@ -34,6 +34,7 @@ from elbowroom_proxy.metrics import Metrics
 from elbowroom_proxy.ports import CountCache, TraceSink, Upstream
 from elbowroom_proxy.principal import Identify, Identity, open_principal
 from elbowroom_proxy.redactor import Redactor
+from elbowroom_proxy.retrievers.http import Http as Retriever
 from elbowroom_proxy.routes import errors, health, metrics, models
 from elbowroom_proxy.routes.chat import Chat
 from elbowroom_proxy.settings import RERANKERS, Endpoint, Keys, Settings
@@ -83,6 +84,8 @@ class Service:
             rerank_timeout=settings.reranker.timeout if settings.reranker else RERANK_TIMEOUT,
             secret=keys.counts,
             cache=self.cache if isinstance(self.cache, RedisCounts) else None,
+            retriever=Retriever(settings.retriever) if settings.retriever else None,
+            retrieve_timeout=settings.retriever.timeout if settings.retriever else 0.0,
         )
         self.flow = Shared(
             catalog=settings.catalog,

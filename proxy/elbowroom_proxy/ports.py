@@ -112,6 +112,15 @@ class Reranker(Protocol):
     async def close(self) -> None: ...
 
 
+class Retriever(Protocol):
+    """Brings documents for a question. What it brings is an untrusted text like any other."""
+
+    async def documents(self, query: str) -> str:
+        """A JSON list, bounded in number and size. Raises `UpstreamUnavailable`."""
+
+    async def close(self) -> None: ...
+
+
 class TextCache(Protocol):
     """Texts that were made once, by key. Losing one costs making it again: it raises nothing."""
 

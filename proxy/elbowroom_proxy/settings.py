@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Protocol
 
 from msgspec import Meta, Struct, structs
 
@@ -31,7 +31,8 @@ from elbowroom.read.catalog import SPEAKS_OPENAI, Catalog, Facts, Local, ModelRo
 from elbowroom.read.policy import Config, Policy
 from elbowroom.read.policyfile import read_policy
 from elbowroom.records import Model
-from elbowroom_proxy import encoders, identity, modelfacts, modelfiles
+from elbowroom_proxy import asked, encoders, identity, modelfacts, modelfiles
+from elbowroom_proxy.asked import Reranker, Retriever
 from elbowroom_proxy.identity import Identities
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
@@ -64,24 +65,12 @@ class General(Config, frozen=True):
     count_concurrency: Positive = 8
 
 
-class Reranker(Config, frozen=True):
-    """`reranker`: whom a policy's `rerank: {by: http}` asks. Prices in USD, as LiteLLM says them."""
-
-    api_base: str
-    shape: Literal["cohere", "jina", "tei"]
-    model: str | None = None
-    api_key: str | None = None
-    timeout: Seconds = 2.0
-    input_cost_per_query: Annotated[float, Meta(ge=0)] = 0.0
-    input_cost_per_token: Annotated[float, Meta(ge=0)] = 0.0
-    accepts: tuple[str, ...] | None = None  # as of a model
-
-
 class File(identity.Rows, frozen=True):
     """elbowroom.yaml, whole."""
 
     model_list: tuple[ModelRow, ...] = ()
     reranker: Reranker | None = None
+    retriever: Retriever | None = None
     general_settings: General = General()
 
 
@@ -130,6 +119,7 @@ class Settings(Struct, frozen=True):
     notes: tuple[str, ...] = ()  # what is counted worse than it could be, and why
     count_endpoints: Mapping[str, CountEndpoint] = {}  # by model name, for models that have one
     reranker: Reranker | None = None
+    retriever: Retriever | None = None
     identities: Identities = Identities()
     published: Mapping[str, Facts] = {}  # what the table of models says, by model name; without those it does not list
 
@@ -164,6 +154,8 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
         for i, row in enumerate(marked.value.model_list)
     }
     policy = load_policy(file.parent / general.policy if general.policy else config_folder() / "policy.yaml")
+    resolve = partial(_resolved, marked, environ=environ)
+    asked.check(policy, catalog.by_name, marked.fault)
     counters = {
         row.model_name: _counter(marked, f"model_list[{i}].model_info.counter", catalog.find(row.model_name))
         for i, row in enumerate(marked.value.model_list)
@@ -187,7 +179,8 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
         tokenizers=tokenizers,
         notes=notes,
         count_endpoints=count_endpoints,
-        reranker=_reranker(marked, policy, catalog, environ),
+        reranker=asked.reranker(marked.value.reranker, policy, marked.fault, resolve),
+        retriever=asked.retriever(marked.value.retriever, policy, marked.fault, resolve),
         published=published,
         identities=_identities(marked, policy, catalog, file.parent, environ),
     )
@@ -305,26 +298,6 @@ def _count_endpoint(
         api_key=_resolved(marked, f"{at}.litellm_params.api_key", params.api_key, environ),
         model=parted(params.model)[1],
     )
-
-
-def _reranker(
-    marked: yaml.Marked[File], policy: Policy, catalog: Catalog, environ: Mapping[str, str]
-) -> Reranker | None:
-    """Whom the policy may ask for an order. Raises where it asks for whom, or for what model, there is no entry."""
-    row = marked.value.reranker
-    if policy.rerank.by == "http" and row is None:
-        raise marked.fault("reranker", "the policy's rerank.by is http, and there is no such entry")
-    asked = {"history.summary": policy.history.summary.model, "evidence.compress": policy.evidence.compress.model}
-    for name, model in asked.items():
-        if model is not None and model not in catalog.by_name:
-            raise marked.fault("model_list", f"the policy's {name}.model is {model}, which is not listed")
-    if row is None:
-        return None
-    base = _resolved(marked, "reranker.api_base", row.api_base, environ) or ""
-    if not base.startswith(("http://", "https://")):
-        raise marked.fault("reranker.api_base", "must begin with http:// or https://")
-    key = _resolved(marked, "reranker.api_key", row.api_key, environ)
-    return structs.replace(row, api_base=base.rstrip("/"), api_key=key)
 
 
 def _identities(

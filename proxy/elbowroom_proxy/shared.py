@@ -17,7 +17,7 @@ from elbowroom.account.trace import Aside
 from elbowroom.clean.known import Known
 from elbowroom.count.counter import Counter
 from elbowroom.decide.signature import LabelKey
-from elbowroom.needs import Answer, Need, NeedRerank, NeedSummary
+from elbowroom.needs import Answer, AsideNeed, Need
 from elbowroom.read.catalog import Catalog
 from elbowroom.read.policy import Policy
 from elbowroom_proxy.asides import nobody
@@ -43,7 +43,7 @@ class Shared(Struct, kw_only=True):
     hash_key: bytes
     sink: TraceSink
     metrics: Metrics
-    aside: Callable[[NeedRerank | NeedSummary, list[Aside]], Awaitable[Answer]] = nobody  # the list is told of the call
+    aside: Callable[[AsideNeed, list[Aside]], Awaitable[Answer]] = nobody  # the list is told of the call
     count_endpoints: frozenset[str] = frozenset()  # the models whose providers can be asked to count
     calibration: Calibration = msgspec.field(default_factory=Calibration)
     label_keys: Mapping[str, LabelKey] = {}  # by `kid`: what retrievers sign access labels with

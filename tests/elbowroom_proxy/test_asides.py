@@ -10,8 +10,8 @@ import pytest
 from msgspec import structs
 
 from elbowroom.account.trace import Aside
-from elbowroom.errors import RerankUnavailable
-from elbowroom.needs import NeedRerank, NeedSummary
+from elbowroom.errors import RerankUnavailable, UpstreamUnavailable
+from elbowroom.needs import NeedRerank, NeedRetrieve, NeedSummary
 from elbowroom.price import Price
 from elbowroom_proxy import asides, upstreams
 from elbowroom_proxy.asides import Asides, nobody
@@ -99,6 +99,39 @@ async def test_a_model_is_asked_through_its_upstream(server):
     assert (body["model"], body["max_tokens"]) == ("gpt-4o-mini", 60)
     assert body["messages"][1] == {"role": "user", "content": NEED.text}
     assert "fewer than 60 tokens" in body["messages"][0]["content"]
+
+
+class Brings:
+    """A retriever."""
+
+    def __init__(self, said: str | None = "[]", gate: asyncio.Event | None = None) -> None:
+        self.said, self.gate, self.closed = said, gate, False
+
+    async def documents(self, query: str) -> str:
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.said is None:
+            raise UpstreamUnavailable("It is not there.")
+        return f"{self.said} {query}"
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize(
+    ("retriever", "answer", "failed"),
+    [
+        (Brings(), ("[] which?",), ""),
+        (Brings(None), (), "It is not there."),
+        (Brings(gate=asyncio.Event()), (), "it did not answer in time"),
+        (None, (), "there is none"),
+    ],
+)
+async def test_a_retriever_is_asked_in_its_time(retriever, answer, failed):
+    some = made(retriever=retriever, retrieve_timeout=0.05)
+    assert await asked(some, NeedRetrieve("which?")) == (answer, Aside("retrieve", "retriever", failed=failed))
+    await some.close()
+    assert retriever is None or retriever.closed
 
 
 async def test_a_passage_is_no_talk(server):

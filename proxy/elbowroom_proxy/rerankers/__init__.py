@@ -9,13 +9,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
-from elbowroom_proxy import settings
+from elbowroom_proxy import asked, settings
 from elbowroom_proxy.ports import Reranker
 
 
-def load(name: str) -> Callable[[settings.Reranker | None], Reranker]:
+def load(name: str) -> Callable[[asked.Reranker | None], Reranker]:
     """That module's `build(row)`. KeyError for a name that is no file here."""
     if name not in settings.RERANKERS:
         raise KeyError(name)
-    build: Callable[[settings.Reranker | None], Reranker] = importlib.import_module(f"{__name__}.{name}").build
+    build: Callable[[asked.Reranker | None], Reranker] = importlib.import_module(f"{__name__}.{name}").build
     return build

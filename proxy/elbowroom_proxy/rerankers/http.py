@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from elbowroom.errors import RerankUnavailable
-from elbowroom_proxy import settings
+from elbowroom_proxy import asked
 from elbowroom_proxy.ports import Reranker, Scored
 
 PATHS = {"cohere": "/v2/rerank", "jina": "/v1/rerank", "tei": "/rerank"}
@@ -23,7 +23,7 @@ PER_SEARCH = 100  # documents of one search, as Cohere bills it
 class Http:
     """One endpoint and its connections."""
 
-    def __init__(self, row: settings.Reranker) -> None:
+    def __init__(self, row: asked.Reranker) -> None:
         self._row = row
         self._url = row.api_base if row.api_base.endswith("/rerank") else row.api_base + PATHS[row.shape]
         self._client: httpx.AsyncClient | None = None
@@ -85,7 +85,7 @@ def _number(answer: Any, *path: str) -> float | None:
     return answer if isinstance(answer, int | float) else None
 
 
-def build(row: settings.Reranker | None) -> Reranker:
+def build(row: asked.Reranker | None) -> Reranker:
     """The reranker of elbowroom.yaml's entry, which is there where a policy asks for it."""
     assert row is not None  # noqa: S101 -- `settings.load` refuses such a policy
     return Http(row)

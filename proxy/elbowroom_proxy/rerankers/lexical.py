@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import fsum, log
 
 from elbowroom.clean.terms import terms
-from elbowroom_proxy import settings
+from elbowroom_proxy import asked
 from elbowroom_proxy.ports import Reranker, Scored
 
 K1, B = 1.2, 0.75  # Robertson and Zaragoza (2009): how soon more of a term says nothing more; how much length counts
@@ -44,6 +44,6 @@ def bm25(question: str, texts: Sequence[str]) -> tuple[float, ...]:
     )
 
 
-def build(_: settings.Reranker | None) -> Reranker:
+def build(_: asked.Reranker | None) -> Reranker:
     """Needs no entry in elbowroom.yaml."""
     return Lexical()

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from elbowroom.errors import RerankUnavailable
+from elbowroom_proxy.asked import Reranker
 from elbowroom_proxy.rerankers.http import build
-from elbowroom_proxy.settings import Reranker
 from tests.upstream import Answer, Break, FakeUpstream, answer_json
 
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from elbowroom_proxy import rerankers, settings
+from elbowroom_proxy import asked, rerankers, settings
 
-ROW = settings.Reranker(api_base="http://127.0.0.1:9", shape="tei")
+ROW = asked.Reranker(api_base="http://127.0.0.1:9", shape="tei")
 
 
 def test_every_file_is_a_reranker_by_its_name():
