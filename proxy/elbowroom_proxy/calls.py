@@ -1,19 +1,22 @@
-"""Calls that a model makes to tools which the request did not have: they never reach the client.
+"""Calls that never reach the client: to tools which the request did not have, and tainted ones where they are blocked.
 
 Knows: how a call comes in pieces (its name perhaps too), when a name is whole, and how what stays is numbered anew.
-Does not know: why a tool is not there, what a call would do, or anything else in an answer.
+Does not know: why a tool is not there, what makes a call tainted, or anything else in an answer.
 
-A chunk whose call has no whole name yet is held, and with it whatever comes behind it, so that the order stays.
+A chunk whose call has no whole name yet is held, or no whole arguments where these decide, and with it whatever comes
+behind it, so that the order stays.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
+from elbowroom.write.taint import Taint
 from elbowroom_proxy import splice
 
 FILTERED = b'"content_filter"'
@@ -25,7 +28,7 @@ class Entry(NamedTuple):
 
     number: int | None
     name: str
-    said: bool  # it has arguments, so its name is whole
+    arguments: str  # where it has some, its name is whole
 
 
 def entry(value: Any) -> Entry:
@@ -37,18 +40,27 @@ def entry(value: Any) -> Entry:
     return Entry(
         index if isinstance(index, int) else None,
         name if isinstance(name, str) else "",
-        bool(called.get("arguments") or called.get("input")),
+        _text(called.get("arguments") or called.get("input")),
     )
+
+
+def _text(arguments: Any) -> str:
+    if not arguments:
+        return ""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
 class _Call:
     """One call of one choice. `place`: its new index; None where it is refused."""
 
-    __slots__ = ("decided", "name", "place")
+    __slots__ = ("arguments", "decided", "judged", "name", "named", "place")
 
     def __init__(self) -> None:
         self.name = ""
+        self.arguments: list[str] = []
+        self.named = False  # the name is whole
         self.decided = False
+        self.judged = False
         self.place: int | None = None
 
 
@@ -82,13 +94,15 @@ class _Part(NamedTuple):
 
 
 class Gate:
-    """One answer's, all choices together. `names` are the tools that may be called."""
+    """One answer's, all choices together. `names` are the tools that may be called; None: any. `taint` judges calls."""
 
-    def __init__(self, names: Collection[str]) -> None:
+    def __init__(self, names: Collection[str] | None, taint: Taint | None = None) -> None:
         self._names = names
+        self._taint = taint
         self._choices: dict[int, _Choice] = {}
         self._held: list[tuple[Any, bytes, list[_Part]]] = []
         self.pending = 0  # bytes held
+        self.tainted = 0  # calls so far that say what only others said
 
     @property
     def refused(self) -> int:
@@ -106,9 +120,9 @@ class Gate:
         yield from self._release()
 
     def finish(self) -> Iterator[tuple[Any, bytes]]:
-        """The end: every name is as whole as it will ever be."""
+        """The end: every name, and every call, is as whole as it will ever be."""
         for choice in self._choices.values():
-            self._decide_all(choice)
+            self._settle(choice, whole=True)
         yield from self._release()
 
     def _learn(self, piece: Piece) -> _Part | None:
@@ -119,35 +133,60 @@ class Gate:
             choice = self._choices[piece.index] = _Choice()
         calls = [self._call(choice, one, _key(choice, one)) for one in piece.entries]
         legacy = None if piece.legacy is None else self._call(choice, piece.legacy, _LEGACY)
-        if piece.finished:
-            self._decide_all(choice)
+        self._settle(choice, whole=piece.finished)
         return _Part(piece, choice, calls, legacy) if calls or piece.legacy or piece.finished else None
+
+    def judge(self, choice: _Choice, one: Entry) -> _Call:
+        """A call that came whole, at once."""
+        call = choice.calls[len(choice.calls)] = _Call()
+        call.name, call.arguments = one.name, [one.arguments]
+        self._settle(choice, whole=True)
+        return call
 
     def _call(self, choice: _Choice, one: Entry, key: int | str) -> _Call | None:
         if key not in choice.calls:
-            self._decide_all(choice)  # another one begins, so the names before it are whole
+            for before in choice.calls.values():
+                before.named = True  # another one begins
             choice.calls[key] = _Call()
         choice.last = key
         call = choice.calls[key]
-        if call.decided:
-            return None if one.name else call  # a name cannot change once it was believed
+        if (call.named and one.name) or (call.judged and one.arguments):
+            return None  # neither a name nor a call can change once it was believed
         call.name += one.name
-        if one.said:
-            self._decide(choice, call)
+        if self._taint is not None:
+            call.arguments.append(one.arguments)
+        call.named = call.named or bool(one.arguments)
         return call
 
-    def _decide_all(self, choice: _Choice) -> None:
+    def _settle(self, choice: _Choice, *, whole: bool) -> None:
+        """Decides what can be decided, in order, since a call's new number is known by those before it."""
+        waits = False
         for call in choice.calls.values():
-            if not call.decided:
-                self._decide(choice, call)
+            call.named = call.named or whole
+            tainted = whole and self._is_tainted(call)
+            waits = waits or not call.named or (not whole and not call.decided and self._blocks(call))
+            if call.decided or waits:
+                continue
+            call.decided = True
+            if self._may_call(call.name) and not (tainted and self._blocks(call)):
+                call.place = choice.kept
+                choice.kept += 1
+            else:
+                choice.refused += 1
 
-    def _decide(self, choice: _Choice, call: _Call) -> None:
-        call.decided = True
-        if call.name in self._names:
-            call.place = choice.kept
-            choice.kept += 1
-        else:
-            choice.refused += 1
+    def _may_call(self, name: str) -> bool:
+        return self._names is None or name in self._names
+
+    def _blocks(self, call: _Call) -> bool:
+        return self._taint is not None and self._taint.blocks and call.name in self._taint.tools
+
+    def _is_tainted(self, call: _Call) -> bool:
+        if self._taint is None or call.judged or not self._may_call(call.name):
+            return False
+        call.judged = True
+        tainted = self._taint(call.name, "".join(call.arguments))
+        self.tainted += tainted
+        return tainted
 
     def _release(self) -> Iterator[tuple[Any, bytes]]:
         while self._held:
@@ -212,23 +251,27 @@ class _Completion(Struct):
 _COMPLETION = msgspec.json.Decoder(_Completion)
 
 
-def gated(body: bytes, names: Collection[str]) -> tuple[bytes, int]:
-    """A whole answer without the calls to other tools, and how many those were."""
+def gated(body: bytes, names: Collection[str] | None, taint: Taint | None = None) -> tuple[bytes, int, int]:
+    """A whole answer without the calls that may not be, how many those were, and how many calls were tainted."""
     completion = splice.read(body, _COMPLETION)
-    refused = 0
+    refused = tainted = 0
     for position, answer in enumerate((completion.choices or ()) if completion is not None else ()):
         message, path = answer.message or _Message(), ("choices", position)
-        calls = message.tool_calls if isinstance(message.tool_calls, list) else []
-        places = [at if entry(call).name in names else None for at, call in enumerate(calls)]
-        legacy = isinstance(message.function_call, dict) and message.function_call.get("name") not in names
-        gone = places.count(None) + legacy
-        if not gone:
+        gate, choice = Gate(names, taint), _Choice()
+        listed = message.tool_calls if isinstance(message.tool_calls, list) else []
+        calls = [gate.judge(choice, entry(call)) for call in listed]
+        legacy = None
+        if isinstance(message.function_call, dict):
+            legacy = gate.judge(choice, entry({"function": message.function_call}))
+        tainted += gate.tainted
+        if not choice.refused:
             continue
-        refused += gone
+        refused += choice.refused
+        places = [call.place for call in calls]
         if None in places:
             body = renumbered(body, places, *path, "message")
-        if legacy:
+        if legacy is not None and legacy.place is None:
             body = splice.without(body, _LEGACY, *path, "message")
-        if gone == len(places) + isinstance(message.function_call, dict):
+        if not choice.kept:
             body = splice.replace(body, FILTERED, *path, "finish_reason")
-    return body, refused
+    return body, refused, tainted

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import structlog
 
 from elbowroom.decision import Setting, decide, recount
-from elbowroom.errors import ElbowroomError, Overloaded
-from elbowroom.needs import Answer, AsideNeed, Need
+from elbowroom.errors import ElbowroomError, InventedCitation, Overloaded
+from elbowroom.needs import Answer, Need, NeedRerank, NeedSummary
 from elbowroom.read.request import read_request
 from elbowroom.records import Packed, Refused, Request
-from elbowroom.write.citations import Verifier
+from elbowroom.write.answer import Watch, watch_of
 from elbowroom_proxy import wire
 from elbowroom_proxy.answering import drive
 from elbowroom_proxy.ownreply import OwnReply
@@ -28,8 +28,8 @@ from elbowroom_proxy.principal import check_model
 from elbowroom_proxy.quiet import settled, with_silences
 from elbowroom_proxy.shared import Shared
 from elbowroom_proxy.story import Story
-from elbowroom_proxy.streamed import Streamed
-from elbowroom_proxy.whole import whole
+from elbowroom_proxy.streamed import INVENTED, Streamed
+from elbowroom_proxy.whole import whole, with_report
 
 PING = b": ping\n\n"
 SETTLE = 0.2  # seconds to wait for the end of a body whose last event was relayed, so that its connection is kept
@@ -68,6 +68,7 @@ class Exchange:
         self._reply: Reply | None = None
         self._streamed: Streamed | None = None
         self._answered = False
+        self._watch = Watch()
 
     def client_left(self) -> None:
         """To be said before the work is cancelled for it."""
@@ -113,7 +114,7 @@ class Exchange:
         reply = self._reply = await self._send(request, outcome)
         is_stream = reply.headers.get("content-type", "").startswith("text/event-stream")
         if not (request.stream and is_stream and reply.status < 300):
-            for part in await self._whole(reply, outcome):
+            for part in await self._whole(reply):
                 yield part
             return
         streamed = self._begin(outcome)
@@ -147,6 +148,8 @@ class Exchange:
         )  # fmt: skip
         outcome = await drive(decide(request, setting), self._answer)
         story.decision = outcome.decision
+        if isinstance(outcome, Packed):
+            self._watch = watch_of(request, outcome, policy)
         if isinstance(outcome, Packed) and outcome.reply is None and outcome.decision.counted is None:
             # It fits whatever the count says, so the count need not be waited for.
             story.counting = asyncio.create_task(drive(recount(request, setting), self._answer))
@@ -154,7 +157,7 @@ class Exchange:
         return request, outcome
 
     async def _answer(self, need: Need) -> Answer:
-        if isinstance(need, AsideNeed):
+        if isinstance(need, NeedRerank | NeedSummary):
             return await self._flow.aside(need, self._story.asides)
         return await self._flow.count(need, self._story.notes)
 
@@ -175,24 +178,19 @@ class Exchange:
         story.said = self._streamed = Streamed(
             hide_usage=packed.usage_asked,
             report=story.report(),
-            verifier=_verifier(packed),
-            sources=packed.sources,
-            tools=packed.tools,
+            watch=self._watch,
         )
         return self._streamed
 
-    async def _whole(self, reply: Reply, packed: Packed) -> tuple[Head, bytes]:
+    async def _whole(self, reply: Reply) -> tuple[Head, bytes]:
         story = self._story
         body = b"".join([chunk async for chunk in reply.chunks()])
         if reply.status < 300:
-            story.said = said = whole(
-                body,
-                report=story.report(),
-                verifier=_verifier(packed),
-                sources=packed.sources,
-                tools=packed.tools,
-            )
-            body = said.body
+            story.said = said = whole(body, self._watch)
+            if said.refused:
+                raise InventedCitation(INVENTED)
+            report = story.report()
+            body = said.body if report is None else with_report(said, report)
         else:
             story.fail(reply.status, "upstream_error", f"The upstream answered with status {reply.status}.")
             story.refusal = body
@@ -223,9 +221,3 @@ class Exchange:
         length = {"content-length": str(len(response.body))}
         yield Head(response.status, {**response.headers, **length, **story.headers()})
         yield response.body
-
-
-def _verifier(packed: Packed) -> Callable[[], Verifier] | None:
-    """One verifier a choice; None where no label was given out, so that no answer need be read."""
-    labels = frozenset(source.label for source in packed.sources)
-    return (lambda: Verifier(labels)) if labels else None

@@ -118,6 +118,16 @@ class Metrics:
             ["status"],
             registry=registry,
         )
+        self.links = Counter(
+            "elbowroom_links_flagged",
+            "Links in answers to hosts that nobody trusted named",
+            ["kind"],
+            registry=registry,
+        )
+        self.calls = Counter(
+            "elbowroom_calls_flagged", "Calls in answers that were not handed on, or were tainted", ["why"],
+            registry=registry,
+        )  # fmt: skip
         self.traces_lost = Counter(
             "elbowroom_traces_lost", "Trace records that found the queue full", registry=registry
         )
@@ -154,3 +164,7 @@ class Metrics:
         if told["cited"]:
             self.citations.labels("verified").inc(len(told["cited"]["verified"]))
             self.citations.labels("invented").inc(len(told["cited"]["invented"]))
+        for kind, number in told["links_flagged"].items():
+            self.links.labels(kind).inc(number)
+        self.calls.labels("refused").inc(told["calls_refused"])
+        self.calls.labels("tainted").inc(told["calls_tainted"])

@@ -18,9 +18,10 @@ import msgspec
 import structlog
 from msgspec import structs
 
-from elbowroom.account.trace import Aside, Billed, Cited, Facts, record, report
+from elbowroom.account.trace import Aside, Billed, Cited, Facts, LinksFlagged, record, report
 from elbowroom.records import Count, Decision, Model, Principal, Request
 from elbowroom.write.citations import Citation
+from elbowroom.write.links import Link
 from elbowroom_proxy import wire
 from elbowroom_proxy.calibration import Calibration, too_long
 from elbowroom_proxy.metrics import OUTSIDE, TOO_LONG, UNMAPPED, Metrics
@@ -41,7 +42,11 @@ class Said(Protocol):
     @property
     def invented(self) -> tuple[str, ...]: ...
     @property
+    def foreign_links(self) -> tuple[Link, ...]: ...
+    @property
     def calls_refused(self) -> int: ...
+    @property
+    def calls_tainted(self) -> int: ...
 
 
 class Story:
@@ -142,6 +147,8 @@ class Story:
             cited=self._cited(said) if said else None,
             calls_refused=said.calls_refused if said else 0,
             timings_ms=dict(self._timings),
+            calls_tainted=said.calls_tainted if said else 0,
+            links_flagged=_flagged(said) if said else LinksFlagged(),
             asides=tuple(self.asides),
             disconnected=self.disconnected,
             notes=tuple(sorted(notes)),
@@ -211,6 +218,11 @@ class Story:
 
 
 def _billed(usage: Mapping[str, Any] | None) -> Billed | None:
+def _flagged(said: Said) -> LinksFlagged:
+    images = sum(link.kind == "image" for link in said.foreign_links)
+    return LinksFlagged(images, len(said.foreign_links) - images)
+
+
     """The upstream's usage; None where it says nothing that can be used."""
     if usage is None or not isinstance(prompt := usage.get("prompt_tokens"), int) or prompt < 0:
         return None

@@ -2,7 +2,7 @@
 
 Knows: the order that SDKs can take (role and report, content, one annotations chunk, finish, usage if it was asked for,
 `[DONE]`), what is hidden, added or left out, and when an answer was cut.
-Does not know: sockets, time, how an error came about, or which passages the labels stand for.
+Does not know: sockets, time, how an error came about, or what makes a label or a link right.
 
 Whole events are relayed as the upstream's own bytes; a value that must change is spliced, the rest of its chunk moves
 as it is. Part of an event is never sent, so that an error frame can follow at any moment.
@@ -11,20 +11,22 @@ as it is. Part of an event is never sent, so that an error frame can follow at a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, Struct
 
-from elbowroom.errors import ElbowroomError, UpstreamUnavailable
-from elbowroom.records import Source
-from elbowroom.write.citations import Citation, Verifier, url_citations
+from elbowroom.errors import ElbowroomError, InventedCitation, UpstreamUnavailable
+from elbowroom.write.answer import Reader, Watch
+from elbowroom.write.citations import Citation
+from elbowroom.write.links import Link
 from elbowroom_proxy import calls, splice, sse, wire
 
 EVENT_MAX: Final = 16 * 1024 * 1024
 """Bytes of one event; an upstream that never ends one must not fill the memory."""
 
+INVENTED: Final = "The answer cites a passage that was not given out."
 _DONE = b"data: [DONE]\n\n"
 _NULL_USAGE = re.compile(rb',\s*"usage"\s*:\s*null(?=\s*[,}])')
 _CONTENT = re.compile(rb'"content"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")', re.DOTALL)
@@ -56,10 +58,10 @@ _CHUNK = msgspec.json.Decoder(_Chunk)
 class _Choice:
     """What is known of one of the `n` answers."""
 
-    __slots__ = ("annotated", "finish_reason", "verifier")
+    __slots__ = ("annotated", "finish_reason", "reader")
 
-    def __init__(self, verifier: Verifier | None) -> None:
-        self.verifier = verifier
+    def __init__(self, reader: Reader | None) -> None:
+        self.reader = reader
         self.finish_reason: str | None = None
         self.annotated = False  # by the upstream itself: a second list of annotations breaks SDKs
 
@@ -68,28 +70,20 @@ class Streamed:
     """The upstream's bytes in, the client's bytes out; the same however the bytes were cut.
 
     `hide_usage`: usage was asked for by us, so every trace of it is taken out. `report`: JSON of a `context_report`,
-    put on the first chunk. `verifier` makes one verifier a choice; without it no text is looked at. `sources`: what may
-    be said of the admitted passages. `tools`: the names that may be called; None: nobody looks.
+    put on the first chunk. `watch`: what the answer is held against.
     """
 
-    def __init__(
-        self,
-        *,
-        hide_usage: bool,
-        report: bytes | None,
-        verifier: Callable[[], Verifier] | None,
-        sources: tuple[Source, ...],
-        tools: Collection[str] | None = None,
-    ) -> None:
+    def __init__(self, *, hide_usage: bool, report: bytes | None, watch: Watch) -> None:
         self.usage: dict[str, Any] | None = None
         self.failed: str | None = None  # an error's code, `upstream_error` for one that the upstream sent
         self.ended = False  # nothing more will come out
         self.text_chars = 0  # characters of content handed on, all choices together
         self._hide_usage = hide_usage
         self._report = report
-        self._verifier = verifier
-        self._sources = sources
-        self._gate = None if tools is None else calls.Gate(tools)
+        self._watch = watch
+        looks = watch.tools is not None or watch.taint is not None
+        self._gate = calls.Gate(watch.tools, watch.taint) if looks else None
+        self._refused = False  # by what an answer says
         self._splitter = sse.Splitter()
         self._choices: dict[int, _Choice] = {}
         self._last = b"{}"
@@ -106,21 +100,31 @@ class Streamed:
 
     @property
     def citations(self) -> tuple[Citation, ...]:
-        """Every marker, admitted or invented, by choice and position."""
-        return tuple(citation for verifier in self._verifiers() for citation in verifier.citations)
+        """Every marker that was handed on, by choice and position."""
+        return tuple(citation for reader in self._readers() for citation in reader.citations)
 
     @property
     def invented(self) -> tuple[str, ...]:
         """Labels that nobody admitted, each once a choice."""
-        return tuple(label for verifier in self._verifiers() for label in verifier.invented)
+        return tuple(label for reader in self._readers() for label in reader.invented)
+
+    @property
+    def foreign_links(self) -> tuple[Link, ...]:
+        """Links to hosts that nobody trusted named, by choice."""
+        return tuple(link for reader in self._readers() for link in reader.foreign_links)
 
     @property
     def calls_refused(self) -> int:
-        """Calls to tools that the request did not have; none of them was handed on."""
+        """Calls that were not handed on."""
         return 0 if self._gate is None else self._gate.refused
 
-    def _verifiers(self) -> list[Verifier]:
-        return [choice.verifier for _, choice in sorted(self._choices.items()) if choice.verifier is not None]
+    @property
+    def calls_tainted(self) -> int:
+        """Calls that say what only others said."""
+        return 0 if self._gate is None else self._gate.tainted
+
+    def _readers(self) -> list[Reader]:
+        return [choice.reader for _, choice in sorted(self._choices.items()) if choice.reader is not None]
 
     def feed(self, chunk: bytes) -> bytes:
         """What the client gets after these bytes of the upstream; often nothing, or the same."""
@@ -151,9 +155,9 @@ class Streamed:
 
     def _fail(self, code: str, frame: bytes) -> bytes:
         held = [
-            self._made(self._last, index, "content", splice.quote(self._handed_on(text)))
+            self._made(self._last, index, {"content": splice.quote(self._handed_on(text))})
             for index, choice in sorted(self._choices.items())
-            if choice.verifier is not None and choice.finish_reason is None and (text := choice.verifier.finish())
+            if choice.reader is not None and choice.finish_reason is None and (text := choice.reader.finish())
         ]
         self.failed = code
         self.ended = True
@@ -192,11 +196,14 @@ class Streamed:
         )
 
     def _relayed(self, event: sse.Event, came: bytes, chunk: _Chunk) -> bytes:
+        if self.ended:
+            return b""
         before, data = self._chunk(chunk, came)
         if data is event.data:
             return before + event.relay
         # Outside of strings, where JSON has none, a line end is white space.
-        return before + (event.head + b"data: " + data.replace(b"\n", b" ") + b"\n\n" if data else b"")
+        out = before + (event.head + b"data: " + data.replace(b"\n", b" ") + b"\n\n" if data else b"")
+        return out + self.fail(InventedCitation(INVENTED)) if self._refused else out
 
     def _chunk(self, chunk: _Chunk, data: bytes) -> tuple[bytes, bytes]:
         """Chunks of our own to go first, and this one; empty where it is swallowed."""
@@ -218,38 +225,43 @@ class Streamed:
         index = piece.index or 0
         choice = self._choices.get(index)
         if choice is None:
-            choice = self._choices[index] = _Choice(self._verifier() if self._verifier else None)
+            choice = self._choices[index] = _Choice(Reader(self._watch) if self._watch.reads_text else None)
         content = piece.delta.content if piece.delta is not None and isinstance(piece.delta.content, str) else ""
         was_open = choice.finish_reason is None
         if piece.finish_reason and was_open:
             choice.finish_reason = str(piece.finish_reason)
-        if choice.verifier is None or not was_open:
+        if choice.reader is None or not was_open:
             self._handed_on(content)
             return b"", data
         self._last = data
-        text = choice.verifier.feed(content) if content else ""
+        text = choice.reader.feed(content) if content else ""
         choice.annotated = choice.annotated or (piece.delta is not None and bool(piece.delta.annotations))
-        notes: list[dict[str, Any]] = []
-        if choice.finish_reason is not None:
-            text += choice.verifier.finish()
-            notes = [] if choice.annotated else entries(choice.verifier, self._sources)
+        notes: dict[str, Any] = {}
+        if choice.reader.refused:
+            self._refused = True
+            if choice.finish_reason is not None:
+                choice.finish_reason = None
+                data = splice.replace(data, b"null", "choices", position, "finish_reason")
+        elif choice.finish_reason is not None:
+            text += choice.reader.finish()
+            notes = _notes(choice)
         self._handed_on(text)
         if content:
             return b"", _changed(data, position, content, text, notes)
         # The finish chunk, as a rule: what is left goes before it.
-        before = self._made(data, index, "content", splice.quote(text)) if text else b""
-        return before + (self._made(data, index, "annotations", msgspec.json.encode(notes)) if notes else b""), data
+        before = self._made(data, index, {"content": splice.quote(text)}) if text else b""
+        return before + (self._made(data, index, _encoded(notes)) if notes else b""), data
 
     def _handed_on(self, text: str) -> str:
         self.text_chars += len(text)
         return text
 
     @staticmethod
-    def _made(like: bytes, index: int, name: str, value: bytes) -> bytes:
+    def _made(like: bytes, index: int, delta: Mapping[str, bytes]) -> bytes:
         """A chunk of our own, in the envelope of one of the upstream's."""
         members = [like[child.start : child.end] for child in splice.children(like) if child.name in _ENVELOPE]
-        delta = b"{" + splice.quote(name) + b":" + value + b"}"
-        members.append(b'"choices":[{"index":%d,"delta":%b,"finish_reason":null}]' % (index, delta))
+        said = b",".join(splice.quote(name) + b":" + value for name, value in delta.items())
+        members.append(b'"choices":[{"index":%d,"delta":{%b},"finish_reason":null}]' % (index, said))
         return b"data: {" + b",".join(members) + b"}\n\n"
 
 
@@ -264,20 +276,31 @@ def _calls_in(chunk: _Chunk) -> list[calls.Piece]:
     return pieces
 
 
-def _changed(data: bytes, position: int, content: str, text: str, notes: list[dict[str, Any]]) -> bytes:
-    """The chunk with `text` for its content, and with annotations where it brings text and finish at once."""
+def _changed(data: bytes, position: int, content: str, text: str, notes: Mapping[str, Any]) -> bytes:
+    """The chunk with `text` for its content, and with the notes where it brings text and finish at once."""
     delta = ("choices", position, "delta")
     if text != content:
         if data.count(b'"content"') == 1 and (only := _CONTENT.search(data)):
             data = data[: only.start(1)] + splice.quote(text) + data[only.end(1) :]
         else:
             data = splice.replace(data, splice.quote(text), *delta, "content")
-    return splice.add(data, "annotations", msgspec.json.encode(notes), *delta) if notes else data
+    for name, value in _encoded(notes).items():
+        data = splice.add(data, name, value, *delta)
+    return data
 
 
-def entries(verifier: Verifier, sources: tuple[Source, ...]) -> list[dict[str, Any]]:
-    """The annotations of one answer, numbered: SDKs that join lists from several chunks go by `index`."""
-    return [{"index": index, **entry} for index, entry in enumerate(url_citations(verifier.citations, sources))]
+def _notes(choice: _Choice) -> dict[str, Any]:
+    """What is said beside an answer. SDKs that join lists from several chunks go by `index`."""
+    if choice.reader is None:
+        return {}
+    entries = [] if choice.annotated else choice.reader.annotations()
+    annotations = [{"index": index, **entry} for index, entry in enumerate(entries)]
+    told = {"annotations": annotations, "flagged": choice.reader.flagged()}
+    return {name: value for name, value in told.items() if value}
+
+
+def _encoded(notes: Mapping[str, Any]) -> dict[str, bytes]:
+    return {name: msgspec.json.encode(value) for name, value in notes.items()}
 
 
 def _without_usage(data: bytes) -> bytes:

@@ -1,20 +1,20 @@
 """An answer that comes in one piece: what is read from it, and what is put into it.
 
 Knows: where usage, finish reasons, text and annotations stand in a chat completion.
-Does not know: streams, headers, or which passages the labels stand for. An error's body, or any other that is no chat
+Does not know: streams, headers, or what makes a label or a link right. An error's body, or any other that is no chat
 completion, is handed back as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from elbowroom.records import Source
-from elbowroom.write.citations import Citation, Verifier, url_citations
+from elbowroom.write.answer import Reader, Watch
+from elbowroom.write.citations import Citation
+from elbowroom.write.links import Link
 from elbowroom_proxy import calls, splice
 
 
@@ -43,9 +43,12 @@ class Whole(Struct, frozen=True):
     usage: dict[str, Any] | None = None
     finish_reasons: tuple[str | None, ...] = ()  # by choice; empty: no chat completion
     text_chars: int = 0  # characters of content, all choices together
-    citations: tuple[Citation, ...] = ()  # every marker, admitted or invented, by choice and position
+    citations: tuple[Citation, ...] = ()  # every marker that is in the body, by choice and position
     invented: tuple[str, ...] = ()  # labels that nobody admitted, each once a choice
-    calls_refused: int = 0  # calls to tools that the request did not have; none of them is in the body
+    foreign_links: tuple[Link, ...] = ()  # to hosts that nobody trusted named, by choice
+    calls_refused: int = 0  # calls that are not in the body
+    calls_tainted: int = 0  # calls that say what only others said
+    refused: bool = False  # it cites what nobody gave out, and must not be handed on
 
     @property
     def finish_reason(self) -> str | None:
@@ -53,42 +56,51 @@ class Whole(Struct, frozen=True):
         return self.finish_reasons[0] if self.finish_reasons else None
 
 
-def whole(
-    body: bytes,
-    *,
-    report: bytes | None,
-    verifier: Callable[[], Verifier] | None,
-    sources: tuple[Source, ...],
-    tools: Collection[str] | None = None,
-) -> Whole:
-    """Reads a chat completion, and splices in what is to be added.
+def whole(body: bytes, watch: Watch) -> Whole:
+    """Reads a chat completion, and splices in what is to be added. `watch`: what the answer is held against.
 
-    `report`: JSON of a `context_report`. `verifier` makes one verifier a choice; without it no text is looked at.
-    `sources`: what may be said of the admitted passages. `tools`: the names that may be called; None: nobody looks.
     Annotations of the upstream's own stay, in front of ours.
     """
-    body, refused = (body, 0) if tools is None else calls.gated(body, tools)
+    refused = tainted = 0
+    if watch.tools is not None or watch.taint is not None:
+        body, refused, tainted = calls.gated(body, watch.tools, watch.taint)
     completion = splice.read(body, _COMPLETION)
     if completion is None or completion.choices is None:
         return Whole(body)
     texts = [_text(choice) for choice in completion.choices]
-    verifiers = [verifier() for _ in texts] if verifier is not None else []
-    for position, (one, text, choice) in enumerate(zip(verifiers, texts, completion.choices, strict=False)):
-        one.feed(text)
-        one.finish()
-        if (notes := url_citations(one.citations, sources)) and choice.message is not None:
-            body = _annotated(body, position, choice.message, notes)
-    if report is not None:
-        body = splice.add(body, "context_report", report)
+    readers = [Reader(watch) for _ in texts] if watch.reads_text else []
+    for position, (reader, text, choice) in enumerate(zip(readers, texts, completion.choices, strict=False)):
+        texts[position] = reader.feed(text) + reader.finish()
+        if choice.message is not None:
+            body = _noted(body, position, choice.message, reader, texts[position])
     return Whole(
         body,
         completion.usage if isinstance(completion.usage, dict) else None,
         tuple(None if choice.finish_reason is None else str(choice.finish_reason) for choice in completion.choices),
         sum(map(len, texts)),
-        tuple(citation for one in verifiers for citation in one.citations),
-        tuple(label for one in verifiers for label in one.invented),
+        tuple(citation for reader in readers for citation in reader.citations),
+        tuple(label for reader in readers for label in reader.invented),
+        tuple(link for reader in readers for link in reader.foreign_links),
         refused,
+        tainted,
+        any(reader.refused for reader in readers),
     )
+
+
+def with_report(said: Whole, report: bytes) -> bytes:
+    """The body with the JSON of a `context_report`, where it is a chat completion."""
+    return splice.add(said.body, "context_report", report) if said.finish_reasons else said.body
+
+
+def _noted(body: bytes, position: int, message: _Message, reader: Reader, shown: str) -> bytes:
+    path = ("choices", position, "message")
+    if shown != message.content and isinstance(message.content, str):
+        body = splice.replace(body, splice.quote(shown), *path, "content")
+    if notes := reader.annotations():
+        body = _annotated(body, position, message, notes)
+    if flagged := reader.flagged():
+        body = splice.add(body, "flagged", msgspec.json.encode(flagged), *path)
+    return body
 
 
 def _text(choice: _Choice) -> str:

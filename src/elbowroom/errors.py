@@ -120,6 +120,13 @@ class InsufficientEvidence(ElbowroomError):
     status_hint = 422
 
 
+class InventedCitation(ElbowroomError):
+    """The answer cites a label that nobody gave out, and the policy has that for an error."""
+
+    code = "invented_citation"
+    status_hint = 502
+
+
 class Overloaded(ElbowroomError):
     code = "overloaded"
     status_hint = 503

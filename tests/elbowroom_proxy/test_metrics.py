@@ -23,6 +23,9 @@ TOLD: dict[str, Any] = {
     "count_error": -2,
     "notes": ["bill_outside_margin"],
     "cited": {"verified": ["S1"], "invented": ["S8", "S9"], "uncited": []},
+    "links_flagged": {"images": 2, "links": 1},
+    "calls_refused": 3,
+    "calls_tainted": 1,
 }
 
 
@@ -48,6 +51,9 @@ def test_a_request_is_counted_by_its_record():
     assert value(metrics, "elbowroom_counts_amiss_total", model="demo-small", why="bill_outside_margin") == 1
     assert value(metrics, "elbowroom_counts_amiss_total", model="demo-small", why="refused_as_too_long") is None
     assert value(metrics, "elbowroom_citations_total", status="invented") == 2
+    assert value(metrics, "elbowroom_links_flagged_total", kind="images") == 2
+    assert value(metrics, "elbowroom_calls_flagged_total", why="refused") == 3
+    assert value(metrics, "elbowroom_calls_flagged_total", why="tainted") == 1
 
 
 def test_what_a_record_does_not_have_is_not_counted():

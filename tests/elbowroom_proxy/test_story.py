@@ -26,6 +26,7 @@ from elbowroom.records import (
     Request,
 )
 from elbowroom.write.citations import Citation
+from elbowroom.write.links import Link
 from elbowroom_proxy.calibration import Calibration
 from elbowroom_proxy.metrics import Metrics
 from elbowroom_proxy.story import Story
@@ -115,6 +116,9 @@ def test_a_whole_story(story, sink):
             Citation("S9", 9, 13, "invented"),
         ),
         invented=("S9", "S9"),
+        foreign_links=(Link("image", "evil.example", 0, 9), Link("link", "evil.example", 9, 12)),
+        calls_refused=2,
+        calls_tainted=1,
     )
     with capture_logs() as logged:
         story.end()
@@ -131,6 +135,9 @@ def test_a_whole_story(story, sink):
     }
     assert (record["counted"]["tokens"], record["count_error"]) == (40, 2)
     assert record["cited"] == {"verified": ["S1"], "invented": ["S9"], "uncited": ["S2"]}
+    assert record["links_flagged"] == {"images": 1, "links": 1}
+    assert (record["calls_refused"], record["calls_tainted"]) == (2, 1)
+    assert "evil" not in json.dumps(record)
     assert record["notes"] == ["long instructions", "bill_outside_margin", "count_cache_degraded"]
     assert set(record["timings_ms"]) == {"overhead", "total"}
     warning, line = logged

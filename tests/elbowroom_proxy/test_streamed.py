@@ -14,7 +14,8 @@ from openai.types.chat import ChatCompletionChunk
 
 from elbowroom.errors import UpstreamTimeout
 from elbowroom.records import Source
-from elbowroom.write.citations import Verifier
+from elbowroom.write.answer import Watch
+from elbowroom.write.citations import Invented
 from elbowroom_proxy.streamed import EVENT_MAX, Streamed
 
 DONE = b"data: [DONE]\n\n"
@@ -25,10 +26,6 @@ SOURCES = (
     Source("S2", "kb-2", None, "https://kb.example/2", None),
     Source("S3", "kb-3", "No address", None, None),
 )
-
-
-def verifier() -> Verifier:
-    return Verifier([source.label for source in SOURCES])
 
 
 def chunk(delta: Any = None, finish: str | None = None, index: int = 0, **more: Any) -> dict:
@@ -53,8 +50,11 @@ def stream(*texts: str, usage: bool = False, finish: str = "stop") -> bytes:
     return b"".join(map(event, chunks)) + DONE
 
 
-def streamed(hide_usage: bool = False, report: bytes | None = None, verify: bool = False) -> Streamed:
-    return Streamed(hide_usage=hide_usage, report=report, verifier=verifier if verify else None, sources=SOURCES)
+def streamed(
+    hide_usage: bool = False, report: bytes | None = None, verify: bool = False, invented: Invented = "flag"
+) -> Streamed:
+    watch = Watch(SOURCES, invented, hosts_allowed=()) if verify else Watch()
+    return Streamed(hide_usage=hide_usage, report=report, watch=watch)
 
 
 def run(it: Streamed, data: bytes, size: int | None = None) -> bytes:
@@ -346,7 +346,7 @@ def test_each_choice_has_its_own_verifier():
     assert [len(one["delta"]["annotations"]) for one in noted] == [1, 1]
 
 
-@pytest.mark.parametrize("text", ["plain", "[S3]", "[S9]"])
+@pytest.mark.parametrize("text", ["plain", "[S3]", "https://kb.example/1"])
 def test_without_an_address_there_are_no_annotations(text: str):
     assert run(streamed(verify=True), stream(text)) == stream(text)
 
@@ -368,7 +368,68 @@ def test_what_was_held_back_is_delivered_before_an_error():
     assert it.text_chars == 5
 
 
-WORDS = st.sampled_from(["a", "[S1]", "[S", "1]", "[", "]", "[S12", "[S3][S2]", "中文", "😀", "\n", '"\\', "[S99999]"])
+def test_what_should_not_be_trusted_is_named_beside_the_annotations():
+    it = streamed(verify=True)
+    text = "[S1] [S9] ![x](https://evil.example/?q=1)"
+    made = values(run(it, stream(*text)))[-2]["choices"][0]["delta"]
+    assert len(made["annotations"]) == 1
+    assert made["flagged"] == {
+        "invented_citations": [{"label": "S9", "start_index": 5, "end_index": 9}],
+        "links": [{"kind": "image", "host": "evil.example", "start_index": 15, "end_index": 40}],
+    }
+    assert [link.host for link in it.foreign_links] == ["evil.example"]
+
+
+def test_an_invented_marker_is_stripped_and_places_are_those_of_what_is_left():
+    it = streamed(verify=True, invented="strip")
+    parsed = values(run(it, stream("a [", "S9", "] b [S1]", "[S7]")))
+    assert text_of(parsed) == "a  b [S1]"
+    (note,) = parsed[-2]["choices"][0]["delta"]["annotations"]
+    assert (note["url_citation"]["start_index"], note["url_citation"]["end_index"]) == (5, 9)
+    assert (it.invented, it.text_chars) == (("S9", "S7"), 9)
+
+
+@pytest.mark.parametrize("finish", [None, "stop"])
+def test_an_invented_marker_can_end_the_stream(finish: str | None):
+    it = streamed(verify=True, invented="error")
+    other = chunk({"content": "c [S"}, index=1)
+    last = chunk({"content": "9] b"}, finish)
+    data = b"".join(map(event, [other, chunk({"content": "a [S"}), last])) + stream("never")
+    parsed = values(run(it, data))
+    assert (text_of(parsed[:-1], 0), text_of(parsed[:-1], 1)) == ("a ", "c [S")
+    assert parsed[-1]["error"]["code"] == it.failed == "invented_citation"
+    assert all(piece["finish_reason"] is None for one in parsed[:-1] for piece in one["choices"])
+    assert it.invented == ("S9",)
+
+
+def test_nothing_that_waited_follows_the_end():
+    it = Streamed(hide_usage=False, report=None, watch=Watch(SOURCES, "error", tools=frozenset({"find"})))
+    called = {"index": 0, "function": {"name": "find", "arguments": ""}}
+    data = b"".join(map(event, [chunk({"tool_calls": [called]}), chunk({"content": "[S9]"}), chunk({}, "stop")]))
+    parsed = values(run(it, data))
+    assert [list(one) for one in parsed][-1] == ["error"]
+    assert it.failed == "invented_citation"
+
+
+WORDS = st.sampled_from(
+    [
+        "a",
+        "[S1]",
+        "[S",
+        "1]",
+        "[",
+        "]",
+        "[S12",
+        "[S3][S2]",
+        "[S9]",
+        "![x](https://evil.example)",
+        "中文",
+        "😀",
+        "\n",
+        '"\\',
+        "[S99999]",
+    ]
+)
 
 
 @given(
@@ -377,14 +438,15 @@ WORDS = st.sampled_from(["a", "[S1]", "[S", "1]", "[", "]", "[S12", "[S3][S2]", 
     flags=st.tuples(st.booleans(), st.booleans(), st.booleans()),
     cuts=st.lists(st.integers(0, 3_000), max_size=8),
     drop=st.integers(0, 400),
+    invented=st.sampled_from(["flag", "strip", "error"]),
 )
-def test_the_client_sees_the_same_however_the_bytes_are_cut(texts, ends, flags, cuts, drop):
+def test_the_client_sees_the_same_however_the_bytes_are_cut(texts, ends, flags, cuts, drop, invented):
     data = stream(*texts, usage=True).replace(b"\n", ends)
     data = data[: max(0, len(data) - drop)]
     hide, report, verify = flags
 
     def fresh() -> Streamed:
-        return streamed(hide, REPORT if report else None, verify)
+        return streamed(hide, REPORT if report else None, verify, invented)
 
     whole = fresh()
     expected = run(whole, data)
@@ -397,6 +459,7 @@ def test_the_client_sees_the_same_however_the_bytes_are_cut(texts, ends, flags, 
     assert run(fresh(), data, 1) == expected
     assert (pieces.usage, pieces.failed, pieces.text_chars) == (whole.usage, whole.failed, whole.text_chars)
     assert (pieces.citations, pieces.invented) == (whole.citations, whole.invented)
+    assert pieces.foreign_links == whole.foreign_links
 
 
 @given(texts=st.lists(st.lists(WORDS, max_size=4).map("".join), max_size=6))

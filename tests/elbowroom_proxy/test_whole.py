@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from openai.types.chat import ChatCompletion
 
 from elbowroom.records import Source
-from elbowroom.write.citations import Verifier
-from elbowroom_proxy.whole import Whole, whole
+from elbowroom.write.answer import Watch
+from elbowroom.write.citations import Invented
+from elbowroom_proxy.whole import Whole, whole, with_report
 
 USAGE = {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}
 REPORT = b'{"admitted":["kb-1"]}'
@@ -21,10 +23,6 @@ SOURCES = (
     Source("S3", "kb-3", "No address", None, None),
 )
 OWN = {"type": "url_citation", "url_citation": {"url": "u", "title": "t", "start_index": 0, "end_index": 1}}
-
-
-def verifier() -> Verifier:
-    return Verifier([source.label for source in SOURCES])
 
 
 def completion(*contents: Any, finish: str | None = "stop", **message: Any) -> dict:
@@ -36,8 +34,9 @@ def completion(*contents: Any, finish: str | None = "stop", **message: Any) -> d
     return {**head, "choices": choices, "usage": USAGE}
 
 
-def read(body: bytes, report: bytes | None = None, verify: bool = True) -> Whole:
-    return whole(body, report=report, verifier=verifier if verify else None, sources=SOURCES)
+def read(body: bytes, report: bytes | None = None, verify: bool = True, invented: Invented = "flag") -> Whole:
+    said = whole(body, Watch(SOURCES, invented, hosts_allowed=()) if verify else Watch())
+    return said if report is None else structs.replace(said, body=with_report(said, report))
 
 
 FORMATS = st.sampled_from([{"separators": (",", ":")}, {"indent": 2}, {"ensure_ascii": False}])
@@ -48,7 +47,7 @@ TEXTS = st.lists(st.sampled_from(["a", "日本", "[S3]", "[S9]", "[S", '"}],', "
 def test_nothing_to_add_is_the_same_object(text: str, how: dict):
     body = json.dumps(completion(text), **how).encode(errors="surrogatepass")
     answer = read(body)
-    assert answer.body is body
+    assert (answer.body is body) == (not answer.invented)
     if "\ud83d" not in text or "ensure_ascii" not in how:  # a bare surrogate is no UTF-8: not a completion at all
         assert (answer.usage, answer.finish_reasons, answer.text_chars) == (USAGE, ("stop",), len(text))
         assert answer.invented == (("S9",) if "[S9]" in text else ())
@@ -72,6 +71,8 @@ def test_citations_become_annotations_and_the_rest_stays(before: dict, how: dict
     notes = [choice["message"].pop("annotations", None) for choice in new["choices"]]
     for choice in told["choices"]:
         choice["message"].pop("annotations", None)
+    flagged = new["choices"][0]["message"].pop("flagged")
+    assert flagged == {"invented_citations": [{"label": "S9", "start_index": 9, "end_index": 13}]}
     assert new == told
     theirs = before.get("annotations") or []
     assert notes[0][: len(theirs)] == notes[2][: len(theirs)] == theirs
@@ -84,6 +85,28 @@ def test_citations_become_annotations_and_the_rest_stays(before: dict, how: dict
     annotations = ChatCompletion.model_validate_json(answer.body).choices[0].message.annotations
     assert annotations is not None
     assert len(annotations) == len(theirs) + 1
+
+
+def test_an_invented_marker_is_stripped_or_refused():
+    body = json.dumps(completion("a [S9] b [S1]", None), indent=1).encode()
+    answer = read(body, invented="strip")
+    message = json.loads(answer.body)["choices"][0]["message"]
+    assert message["content"] == "a  b [S1]"
+    assert message["annotations"][0]["url_citation"]["start_index"] == 5
+    assert "flagged" not in message
+    assert (answer.invented, answer.text_chars, answer.refused) == (("S9",), 9, False)
+    refused = read(body, invented="error")
+    assert refused.refused
+    assert refused.invented == ("S9",)
+    assert not read(json.dumps(completion("[S1]")).encode(), invented="error").refused
+
+
+def test_links_to_strangers_are_named():
+    answer = read(json.dumps(completion("[x](https://kb.example/9) <img src=//evil.example/p>")).encode())
+    links = json.loads(answer.body)["choices"][0]["message"]["flagged"]["links"]
+    assert links == [{"kind": "image", "host": "evil.example", "start_index": 35, "end_index": 51}]
+    assert [link.host for link in answer.foreign_links] == ["evil.example"]
+    assert whole(answer.body, Watch(SOURCES)).foreign_links == ()
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,13 @@ class Cited(Struct, frozen=True):
     uncited: tuple[str, ...] = ()  # admitted, and not cited
 
 
+class LinksFlagged(Struct, frozen=True):
+    """Links in the answer to hosts that nobody trusted named; their number only, since the hosts are the answer's."""
+
+    images: int = 0
+    links: int = 0
+
+
 class Aside(Struct, frozen=True):
     """A call beside the answer's own: to a reranker, to a retriever, or to a model for fewer words."""
 
@@ -67,7 +74,9 @@ class Facts(Struct, frozen=True, kw_only=True):
     counted: Count | None = None  # of a request that was forwarded first
     billed: Billed | None = None
     cited: Cited | None = None
-    calls_refused: int = 0  # calls in the answer to tools that the request did not have
+    calls_refused: int = 0  # calls in the answer that were not handed on
+    calls_tainted: int = 0  # calls in the answer that say what only documents and results said
+    links_flagged: LinksFlagged = LinksFlagged()
     timings_ms: dict[str, float] = {}
     asides: tuple[Aside, ...] = ()
     disconnected: bool = False
