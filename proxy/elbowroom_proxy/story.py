@@ -136,6 +136,7 @@ class Story:
             conversation_id=self.request.context.conversation_id if self.request else None,
             subject=principal.subject if principal else None,
             tenant=principal.tenant if principal else None,
+            principal=principal,
             upstream=self.model.upstream if self.model and not self.own else None,
             upstream_model=self.model.upstream_model if self.model and not self.own else None,
             stream=self.request.stream if self.request else False,
@@ -146,9 +147,9 @@ class Story:
             billed=_billed(said.usage) if said else None,
             cited=self._cited(said) if said else None,
             calls_refused=said.calls_refused if said else 0,
-            timings_ms=dict(self._timings),
             calls_tainted=said.calls_tainted if said else 0,
             links_flagged=_flagged(said) if said else LinksFlagged(),
+            timings_ms=dict(self._timings),
             asides=tuple(self.asides),
             disconnected=self.disconnected,
             notes=tuple(sorted(notes)),
@@ -217,12 +218,12 @@ class Story:
         )
 
 
-def _billed(usage: Mapping[str, Any] | None) -> Billed | None:
 def _flagged(said: Said) -> LinksFlagged:
     images = sum(link.kind == "image" for link in said.foreign_links)
     return LinksFlagged(images, len(said.foreign_links) - images)
 
 
+def _billed(usage: Mapping[str, Any] | None) -> Billed | None:
     """The upstream's usage; None where it says nothing that can be used."""
     if usage is None or not isinstance(prompt := usage.get("prompt_tokens"), int) or prompt < 0:
         return None

@@ -22,7 +22,7 @@ from elbowroom.decision import Setting, decide, recount
 from elbowroom.errors import ElbowroomError
 from elbowroom.read.policy import Policy
 from elbowroom.read.request import read_request
-from elbowroom.records import Count, Packed, Refused
+from elbowroom.records import Count, Packed, Principal, Refused
 from elbowroom_proxy import settings
 from elbowroom_proxy.answering import drive_here, offline
 from elbowroom_proxy.cli import render
@@ -43,12 +43,18 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE", help="elbowroom.yaml; without it the built-in one")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="another policy, classes/ beside it")
     parser.add_argument("--budget", type=_tokens, metavar="TOKENS", help="evidence ceiling, over any policy")
+    parser.add_argument("--as", dest="name", metavar="NAME", help="who asks: a key's name; without it everybody does")
     parser.add_argument("--json", action="store_true", help='{"body": ..., "decision": ...} a line')
 
 
 def run(args: Namespace) -> int:
     """0: packed. 1: the one request was refused. 2: there is nothing to read."""
-    offline = Offline(settings.load(args.config), args.policy, args.budget)
+    configured = settings.load(args.config)
+    named = {one.subject: one for one in configured.identities.keys.values()}
+    if args.name is not None and args.name not in named:
+        print(f"--as {args.name}: there is no key of that name", file=sys.stderr)
+        return 2
+    offline = Offline(configured, args.policy, args.budget, named.get(args.name, OPEN))
     try:
         bodies = list(_bodies(args.request))
     except OSError as error:
@@ -100,10 +106,13 @@ class Outcome(Struct, frozen=True):
 class Offline:
     """The engine and what it asks, without a service around them."""
 
-    def __init__(self, configured: Settings, policy: Path | None, budget: int | None) -> None:
+    def __init__(
+        self, configured: Settings, policy: Path | None, budget: int | None, principal: Principal = OPEN
+    ) -> None:
         general = configured.general
         self._keys = settings.keys(structs.replace(general, secret=general.secret or OFFLINE_SECRET))
         self._configured = configured
+        self._principal = principal
         chosen = configured.policy if policy is None else settings.load_policy(policy)
         self._policy = chosen if budget is None else with_ceiling(chosen, budget)
         self._answer = offline(Tokens(Vocabularies(files=configured.tokenizers), secret=self._keys.counts).count_now)
@@ -112,7 +121,7 @@ class Offline:
     def pack(self, body: bytes) -> Outcome:
         """Decides about one body. Whatever is wrong with it is in the outcome."""
         policy, catalog = self._policy, self._configured.catalog
-        facts = Facts(trace_id="", time="")
+        facts = Facts(trace_id="", time="", principal=self._principal)
         window = None
         try:
             request = read_request(body, {}, max_documents=policy.max_documents, documents=policy.documents)
@@ -121,7 +130,8 @@ class Offline:
             window = model.context_window
             facts = structs.replace(facts, upstream=model.upstream, upstream_model=model.upstream_model)
             setting = Setting(
-                principal=OPEN,
+                principal=self._principal,
+                label_keys=self._configured.identities.label_keys,
                 policy=policy,
                 model=model,
                 counter=self._configured.counters[model.name],

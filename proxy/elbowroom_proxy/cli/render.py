@@ -121,10 +121,12 @@ def tokens(story: Record) -> str:
 def table(documents: Sequence[Record]) -> Iterator[str]:
     """A line a document, the admitted first, in the order in which the model sees them."""
     ordered = sorted(documents, key=_shown)
-    wide = min(32, max(width(printable(one["id"])) for one in ordered))
-    for one in ordered:
+    # Who may not be seen has no name here either.
+    names = [printable(one["id"] or f"({one['digest']})") for one in ordered]
+    wide = min(32, max(map(width, names)))
+    for one, name in zip(ordered, names, strict=True):
         label = f"[{one['label']}]" if one["label"] else "-"
-        yield f"{INDENT}{label:<6}{pad(printable(one['id']), wide)} {one['tokens']:>6,}  {_fate(one)}".rstrip()
+        yield f"{INDENT}{label:<6}{pad(name, wide)} {one['tokens']:>6,}  {_fate(one)}".rstrip()
 
 
 def line(name: str, text: str) -> str:

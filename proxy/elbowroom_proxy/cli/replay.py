@@ -28,7 +28,7 @@ from elbowroom.errors import ElbowroomError
 from elbowroom.needs import Answer, Need, NeedCounts, NeedRedaction
 from elbowroom.read.policy import Policy
 from elbowroom.read.request import read_request
-from elbowroom.records import Fate, Learned, Packed, Refused
+from elbowroom.records import Fate, Learned, Packed, Principal, Refused
 from elbowroom_proxy import settings
 from elbowroom_proxy.answering import drive_here
 from elbowroom_proxy.cli import lines, runs
@@ -211,7 +211,7 @@ class Again:
         model = self._configured.catalog.find(story["model"])
         learned = {story["shape"]: msgspec.convert(story["learned"], Learned)} if story.get("learned") else {}
         setting = Setting(
-            principal=OPEN,
+            principal=msgspec.convert(story["principal"], Principal) if story.get("principal") else OPEN,
             policy=policy,
             model=model,
             counter=self._configured.counters[model.name],
@@ -221,6 +221,7 @@ class Again:
             endpoint=endpoint,
             learned=learned,
             now=story.get("now"),
+            label_keys=self._configured.identities.label_keys,
         )
         request = read_request(
             asked.body, asked.headers, max_documents=policy.max_documents, documents=policy.documents

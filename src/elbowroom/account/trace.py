@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from elbowroom.records import Count, Decision, Drop
+from elbowroom.records import Count, Decision, Drop, Principal
 
 VERSION = 1
 _NOT_CUT = ("whole", "compressed")
@@ -65,6 +65,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     conversation_id: str | None = None
     subject: str | None = None
     tenant: str | None = None
+    principal: Principal | None = None  # the same with its rights, so that the decision can be taken again
     upstream: str | None = None
     upstream_model: str | None = None
     stream: bool = False
@@ -161,6 +162,6 @@ def report(story: dict[str, Any]) -> dict[str, Any]:
     """What the client may see of its own record: nothing of passages that were denied, no recorded answers."""
     documents = [one for one in story["documents"] if one["reason"] != Drop.NOT_PERMITTED]
     dropped = {reason: n for reason, n in story["dropped"].items() if reason != Drop.NOT_PERMITTED}
-    hidden = ("answers", "subject", "tenant", "retrieval")
+    hidden = ("answers", "subject", "tenant", "principal", "retrieval")
     shown = {name: value for name, value in story.items() if name not in hidden}
     return {**shown, "documents": documents, "dropped": dropped}

@@ -13,6 +13,7 @@ from elbowroom.records import (
     Edit,
     Fate,
     Mode,
+    Principal,
     Reranking,
     Summary,
     Window,
@@ -51,6 +52,7 @@ FACTS = Facts(
     trace_id="t",
     time="2026-01-02T03:04:05Z",
     subject="open",
+    principal=Principal(clearance="internal"),
     billed=Billed(251, 9),
     cited=Cited(("S1",), ("S9",)),
     notes=("service",),
@@ -100,7 +102,8 @@ def test_a_report_names_nothing_that_was_denied_and_nobody() -> None:
     shown = report(record(DECISION, FACTS))
     assert "secret" not in str(shown)
     assert shown["dropped"] == {"duplicate": 2}
-    assert not {"answers", "subject", "tenant"} & set(shown)
+    assert not {"answers", "subject", "tenant", "principal"} & set(shown)
+    assert record(DECISION, FACTS)["principal"]["clearance"] == "internal"
 
 
 def test_a_second_question_is_told_and_not_to_the_client() -> None:

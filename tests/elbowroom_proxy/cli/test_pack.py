@@ -178,3 +178,25 @@ def test_no_sample_of_the_demo_is_refused():
     offline = Offline(settings.load(environ={}), None, None)
     outcomes = [offline.pack(json.dumps(sample.body).encode()) for sample in samples()]
     assert [outcome.story["error"] for outcome in outcomes] == [None] * len(outcomes)
+
+
+def test_it_packs_as_a_key_of_the_configuration(tmp_path, capsys):
+    label = {"tenant": "acme", "label": "internal", "deny_groups": [], "visibility": "tenant", "expires_at": None}
+    hidden = {"id": "secret", "text": "Bonn was denied.", "access": {**label, "tenant": "other"}}
+    shown = {"id": "open", "text": "Bonn is on the Rhine.", "access": label}
+    body = {"model": "m", "messages": [{"role": "user", "content": "Where is Bonn?"}], "documents": [hidden, shown]}
+    row = {"name": "ann", "sha256": "ab" * 32, "tenant": "acme", "clearance": "internal"}
+    models = [{"model_name": "m", "litellm_params": {"model": "openai/gpt-4o"}}]
+    config, request = tmp_path / "elbowroom.yaml", tmp_path / "request.json"
+    config.write_text(json.dumps({"model_list": models, "keys": [row]}))
+    request.write_text(json.dumps(body))
+    words = ["pack", str(request), "--config", str(config)]
+    assert main([*words, "--as", "ann"]) == 0
+    printed = capsys.readouterr().out
+    assert "secret" not in printed
+    assert "was denied" not in printed
+    assert "not_permitted: it is another tenant's" in printed
+    assert main(words) == 0
+    assert "was denied" in capsys.readouterr().out
+    assert main([*words, "--as", "bob"]) == 2
+    assert "no key of that name" in capsys.readouterr().err
