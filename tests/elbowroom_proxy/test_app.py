@@ -9,6 +9,7 @@ import signal
 import sys
 
 import httpx
+import pytest
 import structlog
 
 from elbowroom_proxy import app, settings
@@ -118,3 +119,27 @@ def test_sigterm_lets_streams_end_and_records_reach_the_disk(tmp_path, fake_upst
     assert (record["finish_reason"], record["disconnected"]) == ("stop", False)
     logged = [json.loads(line) for line in process.output if line.startswith("{")]
     assert [line["trace_id"] for line in logged if line["event"] == "request"] == [record["trace_id"]]
+
+
+@pytest.mark.parametrize(
+    ("host", "alone"),
+    [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False),
+     ("10.0.0.5", False), ("proxy.example", False), ("", False)],
+)  # fmt: skip
+def test_which_addresses_only_this_machine_can_reach(host: str, alone: bool):
+    assert app.is_loopback(host) is alone
+
+
+async def test_a_reranker_accepts_what_its_entry_says_and_one_in_this_process_everything(tmp_path):
+    value = json.loads(config("http://127.0.0.1:1/v1"))
+    reranker = {"api_base": "http://127.0.0.1:1", "shape": "tei"}
+    for accepts, found in ((None, None), (["public"], ("public",))):
+        service = Service(*_settings_and_keys(tmp_path, {**value, "reranker": {**reranker, "accepts": accepts}}))
+        assert service.flow.rerankers.get("http") == found
+        assert service.flow.rerankers["lexical"] == service.flow.policy.access.labels
+        await service.close()
+
+
+def _settings_and_keys(tmp_path, value):
+    found = made(tmp_path, json.dumps(value))
+    return found, settings.keys(found.general)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,22 @@ def test_documents_that_nobody_reads_cannot_be_checked(tmp_path: Path, root: Pat
     assert made(tmp_path, general).policy.documents == "upstream"
     with pytest.raises(InvalidConfig, match="nobody's access"):
         made(tmp_path, f"{general}keys: [{{name: a, sha256: {ONE}}}]\n")
+
+
+def test_what_the_documentation_shows_can_be_written(tmp_path: Path, root: Path):
+    shown = re.findall(
+        r"^```yaml\n(.*?)^```$", (root / "docs" / "access.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    models = "model_list: [{model_name: gpt-4o, litellm_params: {model: gpt-4o}}]\n"
+    found = made(tmp_path, "".join(shown), models, RETRIEVER_KEY="0123456789abcdef").identities
+    assert [one.subject for one in found.keys.values()] == ["support-bot"]
+    assert found.jwt is not None
+    assert list(found.label_keys) == ["retriever-1"]
+
+
+def test_what_the_built_in_configuration_says_of_it_can_be_written(tmp_path: Path, root: Path):
+    text = (root / "config" / "elbowroom.yaml").read_text("utf-8")
+    said = text[text.index("# keys:") : text.index("general_settings:")].replace('"..."', ONE)
+    found = made(tmp_path, said.replace("# ", "", 1).replace("\n# ", "\n"), RETRIEVER_KEY="0123456789abcdef").identities
+    assert found.closed
+    assert (len(found.keys), len(found.label_keys)) == (1, 1)

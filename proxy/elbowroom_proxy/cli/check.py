@@ -57,7 +57,12 @@ def told(read: Settings) -> Iterator[str]:
     for one in sorted(policy.classes, key=lambda one: (one.priority, one.name)):
         default = ", the default" if one.name == policy.default_class else ""
         yield line("class", f"{one.name}: {one.answer_reserve:,} tokens for the answer{default}")
-    general = read.general
+    who, general = read.identities, read.general
+    if who.closed:
+        issuer = f"; tokens of {who.jwt.issuer}" if who.jwt is not None else ""
+        yield line("access", f"{len(who.keys)} keys{issuer}; {len(who.label_keys)} keys that sign labels")
+    else:
+        yield line("access", "open: everybody may ask for everything")
     yield line("counts", "shared in Redis" if general.redis_url else "kept in memory")
     yield line("secret", "given" if general.secret else f"made and kept in {settings.STATE}")
     yield line("traces", general.traces)

@@ -180,7 +180,7 @@ def _document(item: dict[str, Any], position: int, name: str) -> Document:
         highlights=found.get("highlights", ()),
         parent_id=found.get("parent_id"),
         anchor=found.get("anchor"),
-        access=found.get("access"),
+        access=found["access"] if "access" in found else _overlooked(item),
     )
 
 
@@ -199,6 +199,13 @@ def _found(item: dict[str, Any], position: int) -> dict[str, Any]:
             elif where is item or name == "access":
                 raise _fault(position, name, words)
     return found
+
+
+def _overlooked(item: dict[str, Any]) -> dict[str, Any] | None:
+    """A label in metadata that is not read, since other metadata comes first; `{}` for one that is no label."""
+    labels = [value.get("access") for _, value in _present(item, _METADATA) if isinstance(value, dict)]
+    label = next((one for one in labels if one is not None), None)
+    return None if label is None else _as_label(label) or {}
 
 
 def _text(item: dict[str, Any], position: int) -> str | None:

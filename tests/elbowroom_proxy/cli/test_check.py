@@ -60,3 +60,17 @@ def test_a_vocabulary_that_is_not_as_published_is_a_fault(monkeypatch, capsys):
     monkeypatch.setattr("elbowroom_proxy.vocabularies.Vocabularies.verify", lambda _: ("vocabulary x: wrong SHA-256",))
     assert main(["check"]) == 1
     assert capsys.readouterr().err == "vocabulary x: wrong SHA-256\n"
+
+
+def test_who_may_ask_is_said(tmp_path):
+    file = tmp_path / "elbowroom.yaml"
+    models = "model_list: [{model_name: gpt-4o, litellm_params: {model: gpt-4o}}]\n"
+    issuer = "jwt: {jwks: 'https://id.example/jwks', issuer: 'https://id.example', audience: a}\n"
+    keys = f"keys: [{{name: a, sha256: {'ab' * 32}}}]\n"
+    for text, said in (
+        ("", "open: everybody may ask for everything"),
+        (keys, "1 keys; 0 keys that sign labels"),
+        (issuer, "0 keys; tokens of https://id.example; 0 keys that sign labels"),
+    ):
+        file.write_text(models + text)
+        assert f"access     {said}" in list(check.told(settings.load(file, environ={})))
