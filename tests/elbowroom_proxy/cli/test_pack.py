@@ -181,7 +181,13 @@ def test_no_sample_of_the_demo_is_refused():
 
 
 def test_it_packs_as_a_key_of_the_configuration(tmp_path, capsys):
-    label = {"tenant": "acme", "label": "internal", "deny_groups": [], "visibility": "tenant", "expires_at": None}
+    label: dict[str, Any] = {
+        "tenant": "acme",
+        "label": "internal",
+        "deny_groups": [],
+        "visibility": "tenant",
+        "expires_at": None,
+    }
     hidden = {"id": "secret", "text": "Bonn was denied.", "access": {**label, "tenant": "other"}}
     shown = {"id": "open", "text": "Bonn is on the Rhine.", "access": label}
     body = {"model": "m", "messages": [{"role": "user", "content": "Where is Bonn?"}], "documents": [hidden, shown]}

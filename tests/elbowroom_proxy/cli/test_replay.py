@@ -171,7 +171,7 @@ def test_places_of_secrets_are_recorded_and_replayed(tmp_path, monkeypatch):
     assert isinstance(outcome, Packed)
     assert b"the key [REDACTED:aws_key#1]." in outcome.body
     # A record from before anything was searched, and one of other texts, fit no question.
-    for answers in (told["answers"][1:], [[[], []], *told["answers"][1:]], [told["answers"][0], told["answers"][0]]):
+    for answers in (told["answers"][1:], [[[]], *told["answers"][1:]], [told["answers"][0], told["answers"][0]]):
         assert again.recorded({**told, "answers": answers}, Asked(body), policy) is None
 
 
@@ -243,7 +243,13 @@ def test_what_cannot_be_replayed_is_said(command, capsys):
 
 def test_who_asked_is_recorded_with_its_rights_and_asks_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    label = {"tenant": "acme", "label": "internal", "deny_groups": [], "visibility": "tenant", "expires_at": None}
+    label: dict[str, Any] = {
+        "tenant": "acme",
+        "label": "internal",
+        "deny_groups": [],
+        "visibility": "tenant",
+        "expires_at": None,
+    }
     documents = [{**one, "access": label} for one in ASKED["documents"]]
     documents[0] = {**documents[0], "access": {**label, "tenant": "other"}}
     body = json.dumps({**ASKED, "documents": documents}).encode()
