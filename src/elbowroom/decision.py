@@ -213,6 +213,7 @@ class _Walk:
         check_model(allowed.labels, setting.model.accepts, self.policy.access)
         found = yield from redacted(allowed, self.policy, setting.known)
         self.ready, self.searched, self.request = found.ready, found.searched, found.ready.request
+        self.numbers = found.numbers
         self.shape = shape(body(self.request, self.request.messages), len(self.request.body))
         learned = setting.learned.get(self.shape)
         self.draft = Draft(self.request, setting.counter, self.tally, self.endpoint, learned)
@@ -242,7 +243,7 @@ class _Walk:
         shown_to = [setting.model.accepts, *([] if by == GIVEN else [setting.rerankers.get(by)])]
         second = yield from second_pass(
             question, choice.packing.admitted, self.ready, self.policy, setting.rights, shown_to, self.pieces,
-            self.tally, setting.known, setting.hash_key,
+            self.tally, setting.known, setting.hash_key, self.numbers,
         )  # fmt: skip
         self.retrieval = second.told
         self.notes += second.notes

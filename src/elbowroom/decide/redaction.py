@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from elbowroom.clean.known import Known
 from elbowroom.clean.redact import Numbers, Place, redact
@@ -52,14 +52,17 @@ class Searched(Struct, frozen=True):
 class Redacted(Struct, frozen=True):
     ready: Ready
     searched: Mapping[int, Searched] = {}  # by the documents' positions
+    numbers: Numbers = field(default_factory=Numbers)
 
 
-def redacted(made: Ready, policy: Policy, known: Known) -> Steps[Redacted]:
+def redacted(made: Ready, policy: Policy, known: Known, numbers: Numbers | None = None) -> Steps[Redacted]:
     """The request with placeholders in it; asks one question, and none where nothing is to be searched.
+
+    `numbers`: those of what was searched before in the same request.
 
     Raises `RedactionUnavailable` for a message that could not be searched, where the policy wants messages searched.
     """
-    asked, request = policy.redact, made.request
+    asked, request, numbers = policy.redact, made.request, numbers or Numbers()
     documents = request.documents if asked.documents else ()
     results = {at: one for at, one in made.results.items() if asked.tool_results and one.withheld is None}
     messages = {
@@ -68,7 +71,7 @@ def redacted(made: Ready, policy: Policy, known: Known) -> Steps[Redacted]:
         if asked.messages and one.role not in _OURS and at not in made.results
     }
     if not asked.packs or not (documents or results or messages):
-        return Redacted(made)
+        return Redacted(made, numbers=numbers)
     runs = list(_runs(documents, known))
     parts = chain.from_iterable(_parts(document, known) for document in documents)
     said = chain.from_iterable(map(_said, messages.values()))
@@ -76,7 +79,7 @@ def redacted(made: Ready, policy: Policy, known: Known) -> Steps[Redacted]:
     order = tuple(sorted(texts, key=lambda text: (len(text), text)))  # whatever takes long comes last
     answer = yield NeedRedaction(asked.packs, order, asked.deadline_ms)
     places = _places(dict(zip(order, answer or [None] * len(order), strict=True)), runs)
-    return _replaced(made, documents, results, messages, places, known)
+    return _replaced(made, documents, results, messages, places, known, numbers)
 
 
 # --- what is searched -----------------------------------------------------------------------------------------------
@@ -191,8 +194,8 @@ def _replaced(
     messages: Mapping[int, Message],
     places: Places,
     known: Known,
+    numbers: Numbers,
 ) -> Redacted:
-    numbers = Numbers()
     request = made.request
     searched: dict[int, Searched] = {}
     kept = [_document(one, places, numbers, known, searched) for one in documents] or request.documents
@@ -222,7 +225,7 @@ def _replaced(
         edits=tuple(edits),
         notes=made.notes + notes,
     )
-    return Redacted(ready, searched)
+    return Redacted(ready, searched, numbers)
 
 
 def _document(
@@ -247,7 +250,9 @@ def _document(
     now = _changed(came, known, change)
     if late:
         searched[came.position] = Searched(came, (), _LATE)
-        return structs.replace(now, id=now.id or f"d{came.position}", text=None, title=None, summary=None, highlights=())
+        return structs.replace(
+            now, id=now.id or f"d{came.position}", text=None, title=None, summary=None, highlights=()
+        )
     if redactions:
         searched[came.position] = Searched(came, tuple(redactions))
     return now

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec import Struct, structs
 
 from elbowroom.clean.known import Known
+from elbowroom.clean.redact import Numbers
 from elbowroom.clean.terms import terms
 from elbowroom.count.counter import Tally
 from elbowroom.decide.access import Denied, Permitted, Rights, accepted, keeps_egress, permit
@@ -55,8 +56,10 @@ def second_pass(
     tally: Tally,
     known: Known,
     hash_key: bytes,
+    numbers: Numbers,
 ) -> Steps[Second]:
-    """Asks once. The passages stand behind those of `first` by rank, and are scored on a scale of their own.
+    """Asks once. The passages stand behind those of `first` by rank. Their scores are on a scale of their own, and that
+    has the share of 0..1 that they are of all documents.
 
     `shown_to`: the labels that the model and a reranker accept. A document whose label one of them does not, or beside
     which tools could not have been offered that were, is denied.
@@ -77,10 +80,11 @@ def second_pass(
         labels=allowed.labels,
         dated=allowed.dated,
     )
-    found = yield from redacted(alone, policy, known)
+    found = yield from redacted(alone, policy, known, numbers)
     documents = found.ready.request.documents
     passages = yield from prepare(documents, texts_of(documents, known), pieces, tally, known)
-    behind = tuple(structs.replace(one, rank=one.rank + start) for one in passages)
+    share = len(documents) / (len(documents) + len(first.request.documents) or 1)
+    behind = tuple(structs.replace(one, rank=one.rank + start, relevance=one.relevance * share) for one in passages)
     came = len(documents) + len(allowed.denied)
     notes = allowed.notes if text is not None else ("degraded: the retriever gave no answer",)
     return Second(structs.replace(told, came=came), found, behind, notes)
