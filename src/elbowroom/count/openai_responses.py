@@ -82,11 +82,10 @@ def as_chat(body: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(said, list):
         raise CountUnavailable("an input that is neither text nor a list cannot be counted", param="input")
     messages = [_message(item) for item in said]
-    if (instructions := body.get("instructions")) is not None:
+    if instructions := body.get("instructions"):
         if not isinstance(instructions, str):
             raise CountUnavailable("instructions that are not text cannot be counted", param="instructions")
-        if instructions:
-            messages.insert(0, {"role": "system", "content": instructions})
+        messages.insert(0, {"role": "system", "content": instructions})
     told["messages"] = messages
     if isinstance(tools := body.get("tools"), list):
         told["tools"] = [_tool(tool) for tool in tools]
