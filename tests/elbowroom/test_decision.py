@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ from elbowroom.count.counter import Counter
 from elbowroom.decide.endpoint import ROUNDS
 from elbowroom.decision import Setting, decide, recount
 from elbowroom.errors import CountUnavailable
-from elbowroom.needs import Need, NeedCounts, NeedEndpointCount
-from elbowroom.read.policy import Answer, Counting, Evidence, History, Policy, QueryClass, Tool
+from elbowroom.needs import Need, NeedCounts, NeedEndpointCount, NeedRedaction
+from elbowroom.read.policy import Answer, Counting, Evidence, History, Policy, QueryClass, Redact, Tool
 from elbowroom.records import Basis, Count, Drop, Edit, Learned, Mode, Packed, Plan, Refused, Request
 from elbowroom_proxy.answering import drive_here, offline
+from tests.planted import planted
 from tests.walk import MODEL, TOKENS, bill, chat, pack, read, reasons, refuse, run, setting, texts, tokens
 
 REFUNDS = {"id": "r", "title": "Refunds", "text": "Refunds are paid within fourteen days.", "score": 0.9}
@@ -361,10 +363,9 @@ class Provider:
         self.tokens, self.off, self.reachable = tokens, off, reachable
         self.bodies: list[dict[str, Any]] = []
 
-    def __call__(self, need: Need) -> tuple[int, ...]:
-        if isinstance(need, NeedCounts):
-            return TOKENS.count_now(need)
-        assert isinstance(need, NeedEndpointCount)
+    def __call__(self, need: Need) -> tuple[Any, ...]:
+        if not isinstance(need, NeedEndpointCount):
+            return offline(TOKENS.count_now)(need)
         assert need.model == "m"
         self.bodies.append(json.loads(need.body))
         if not self.reachable:
@@ -565,3 +566,61 @@ def test_a_follow_up_looks_for_the_terms_of_the_turn_before() -> None:
     assert packed.decision.query_class.follow_up
     assert packed.sources[0].id == "asked"
     assert tokens("x") == 1
+
+
+# --- what must not leave ----------------------------------------------------------------------------------------------
+
+KEY = planted("aws_key")[0]
+
+
+def unsearched(*texts: str) -> Callable[[Need], Any]:
+    """Answers like the proxy's own, but for the search of these texts."""
+    answer = offline(TOKENS.count_now)
+
+    def but(need: Need) -> Any:
+        if not isinstance(need, NeedRedaction):
+            return answer(need)
+        return tuple(None if text in texts else found for text, found in zip(need.texts, answer(need), strict=True))
+
+    return but
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_secrets_are_replaced_before_anything_is_counted(mode: Mode) -> None:
+    request = chat(QUESTION, documents=[{**REFUNDS, "text": f"Refunds: {KEY}."}, PARCELS])
+    packed = pack(request, Policy(mode=mode))
+    assert "Refunds: [REDACTED:aws_key#1]." in texts(packed.body)[0]
+    assert packed.decision.counted is not None
+    assert packed.decision.counted.tokens == bill(packed.body).tokens
+    fate = packed.decision.documents[0]
+    assert [(one.rule, one.number, one.spans) for one in fate.redactions] == [("aws_key", 1, ((9, 29),))]
+    assert Edit.REDACTED in packed.decision.edits
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_what_could_not_be_searched_is_dropped_in_every_mode(mode: Mode) -> None:
+    request = chat(QUESTION, documents=[REFUNDS, PARCELS])
+    packed = drive_here(decide(request, setting(Policy(mode=mode))), unsearched(REFUNDS["text"]))
+    assert isinstance(packed, Packed)
+    assert reasons(packed.decision) == {"r": Drop.REDACTION_FAILED, "p": "admitted"}
+    assert "fourteen" not in packed.body.decode()
+    assert packed.decision.documents[0].detail == "it could not be searched in time for what must not leave"
+
+
+def test_an_untagged_request_with_a_secret_is_counted_as_it_leaves() -> None:
+    request = chat(("user", f"Is {KEY} a key?"))
+    policy = Policy(redact=Redact(messages=True))
+    packed = pack(request, policy)
+    assert texts(packed.body) == ["Is [REDACTED:aws_key#1] a key?"]
+    assert packed.decision.counted == bill(packed.body)
+    passing = structs.replace(policy, mode=Mode.PASSTHROUGH)
+    assert run(recount(request, setting(passing))) == bill(pack(request, passing).body)
+    assert pack(request).body is request.body
+    assert pack(chat(("user", "No key here.")), policy).decision.counted is None
+
+
+def test_a_message_that_could_not_be_searched_is_a_refusal() -> None:
+    policy = Policy(redact=Redact(messages=True))
+    refused = drive_here(decide(chat(QUESTION), setting(policy)), unsearched(QUESTION[1]))
+    assert isinstance(refused, Refused)
+    assert (refused.code, refused.param, refused.status_hint) == ("redaction_unavailable", "messages[0]", 503)

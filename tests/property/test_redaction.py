@@ -58,7 +58,7 @@ def requests(draw: st.DrawFn) -> tuple[Request, set[str]]:
 
     def document(at: int) -> dict[str, Any]:
         return {
-            "id": f"{at} {text()}"[:256] if draw(st.booleans()) else f"d{at}",
+            "id": ident if len(ident := f"{at} {text()}") <= 256 else f"d{at}",
             "text": text(),
             **{name: text() for name in draw(st.sets(st.sampled_from(("title", "section", "summary", "version"))))},
             **({"highlights": [text()]} if draw(st.booleans()) else {}),
@@ -90,7 +90,6 @@ def requests(draw: st.DrawFn) -> tuple[Request, set[str]]:
     ]
     documents = [document(at) for at in range(draw(st.integers(0, 3)))]
     documents += chunks() if draw(st.booleans()) else []
-    # An id that was cut at its longest may end inside a secret, which is then none.
     body = {"model": "m", "messages": messages, "documents": documents, "context": {"explain": True}}
     return read({**body, "stream": draw(st.booleans())}), values
 

@@ -251,7 +251,7 @@ def _fits(answer: Answer, need: Need) -> bool:
     if isinstance(need, NeedCounts):
         return len(answer) == len(need.texts) and all(isinstance(one, int) for one in answer)
     if isinstance(need, NeedRedaction):
-        places = all(one is None or isinstance(one, list) for one in answer)
+        places = all(one is None or isinstance(one, list | tuple) for one in answer)
         return places and len(answer) in (0, len(need.texts))
     return True
 

@@ -49,9 +49,12 @@ def _real(password: str) -> int:
 SECRETS: tuple[Rule, ...] = (
     Rule(
         "private_key",  # whole, or without its end: a document may have been cut there
-        rf"-----BEGIN (?:[A-Z0-9]+ ){{0,3}}{_KEY}{_HEADERS}{_BASE64}+(?:{_LAST_LINES})?",
+        rf"-----BEGIN (?:[A-Z0-9]+ ){{0,3}}{_KEY}{_HEADERS}{_BASE64}+"
+        rf"(?:{_LAST_LINES}|{_BETWEEN}*[A-Za-z0-9+/=]{{1,15}}\z)?",
     ),
-    Rule("private_key", rf"(?:[A-Za-z0-9+/=]{{16,}}{_BETWEEN}+)+{_LAST_LINES}"),  # without its beginning
+    Rule(
+        "private_key", rf"(?:\A[A-Za-z0-9+/=]{{1,15}}{_BETWEEN}+)?(?:[A-Za-z0-9+/=]{{16,}}{_BETWEEN}+)+{_LAST_LINES}"
+    ),  # without its beginning
     Rule("aws_key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
     Rule(
         "aws_secret",

@@ -45,7 +45,7 @@ def test_without_a_rule_its_kind_is_not_found(at: int):
 def test_a_key_without_one_of_its_ends_is_found_as_far_as_it_goes():
     value, _ = planted("private_key", 1)
     lines = value.split("\n")
-    for text in ("\n".join(lines[:4]), "\n".join(lines[3:])):
+    for text in ("\n".join(lines[:4]), "\n".join(lines[3:]), value[:170], value[150:]):
         ((start, end, name),) = find(text, ("secrets",))
         assert (text[start:end], name) == (text, "private_key")
     assert find("\n".join([*lines[:3], "and then some words"]), ("secrets",))[0][1] == len("\n".join(lines[:3]))
