@@ -9,10 +9,10 @@ import pytest
 from msgspec import structs
 
 from elbowroom.decision import decide
-from elbowroom.needs import Answer, Need, NeedCounts, NeedRerank, NeedSummary
+from elbowroom.needs import Answer, Need, NeedRerank, NeedSummary
 from elbowroom.read.policy import History, Policy, Rerank, Summaries
 from elbowroom.records import Edit, Packed, Request
-from elbowroom_proxy.answering import drive_here
+from elbowroom_proxy.answering import drive_here, offline
 from tests.walk import MODEL, TOKENS, bill, chat, counted, reasons, refuse, setting, texts
 
 REFUNDS: Any = {"id": "r", "title": "Refunds", "text": "Refunds are paid within fourteen days.", "score": 0.9}
@@ -38,8 +38,7 @@ class Summariser:
         if isinstance(need, NeedSummary):
             self.asked.append(need)
             return self.answer
-        assert isinstance(need, NeedCounts)
-        return TOKENS.count_now(need)
+        return offline(TOKENS.count_now)(need)
 
     def decides(self, request: Request, policy: Policy = SUMMED) -> Packed:
         outcome = drive_here(decide(request, setting(policy, SMALL)), self)
@@ -133,8 +132,7 @@ def reranked(policy: Policy, backwards: bool = True) -> Packed:
     def answer(need: Need) -> Answer:
         if isinstance(need, NeedRerank):
             return tuple(float(at) for at in range(len(need.texts))) if backwards else ()
-        assert isinstance(need, NeedCounts)
-        return TOKENS.count_now(need)
+        return offline(TOKENS.count_now)(need)
 
     outcome = drive_here(decide(chat(QUESTION, documents=MANY), setting(policy)), answer)
     assert isinstance(outcome, Packed)

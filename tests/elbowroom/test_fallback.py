@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from elbowroom.decision import decide
-from elbowroom.needs import Answer, Need, NeedSummary
+from elbowroom.needs import Answer, Need, NeedRetrieve, NeedSummary
 from elbowroom.read.policy import Compress, Minimum, Policy, QueryClass
 from elbowroom.records import Mode, Packed, Request
 from elbowroom_proxy.answering import drive_here, offline
@@ -244,3 +244,26 @@ def test_a_remark_for_which_there_is_no_room_is_left_out():
     assert texts(packed.body) == [QUESTION["en"]]
     assert packed.decision.evidence_sufficient is False
     assert counted(packed) == bill(packed.body).tokens
+
+
+def test_a_second_pass_that_the_final_count_undoes_is_told_as_one_that_found_nothing():
+    """Uneven counts again: what the retriever brought was enough, until the whole prompt was counted."""
+    from tests.elbowroom.test_decision import Uneven
+
+    counter = Uneven()
+    first = [{"id": f"d{at}", "source_id": f"s{at}", "text": f"Refunds, part {at}, are paid."} for at in range(4)]
+    second = json.dumps([{"id": f"e{at}", "source_id": f"t{at}", "text": f"Paid is part {at}."} for at in range(5)])
+    tight = policy(on_insufficient="second_pass", minimum=Minimum(passages=9))
+
+    def answer(need: Need) -> Answer:
+        return (second,) if isinstance(need, NeedRetrieve) else offline(TOKENS.count_now)(need)
+
+    found = set()
+    for ceiling in (240, 600):
+        limited = structs.replace(tight, evidence=structs.replace(tight.evidence, ceiling=ceiling))
+        outcome = drive_here(decide(ask(documents=first), setting(limited, counter=counter)), answer)
+        assert isinstance(outcome, Packed)
+        taken = sum("in the final count" in fate.detail for fate in outcome.decision.documents)
+        admitted = sum(fate.decision == "admitted" for fate in outcome.decision.documents)
+        found.add((outcome.decision.fallback, admitted == 9, taken + admitted == 9 and taken > 0))
+    assert found == {("second_pass", True, False), ("scope_note", False, True)}

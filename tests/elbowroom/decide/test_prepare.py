@@ -4,9 +4,10 @@ from elbowroom.clean.control_strings import RULES
 from elbowroom.clean.known import Known
 from elbowroom.clean.neutralise import compile_rules, rules_of
 from elbowroom.count.counter import Tally
-from elbowroom.decide.prepare import body_text, prepare, shown_of, texts_of
+from elbowroom.decide.prepare import body_text, prepare, shown_of, still_there, texts_of
+from elbowroom.decide.redaction import Searched
 from elbowroom.needs import NeedCounts
-from elbowroom.records import Document
+from elbowroom.records import Document, Drop
 from tests.walk import run, tokens
 
 KNOWN = Known(1 << 16)
@@ -53,3 +54,15 @@ def test_what_a_tag_shows_is_cleaned_of_the_configured_control_strings_too() -> 
     assert passage.text.clean == "One §\\end§"
     assert passage.shown == ("T [\\INST]", "1§\\end§", "in ternal §\\end§")
     assert shown_of(Document(0, "a", "", access={"label": 7}), known) == ("", "", "")
+
+
+def test_what_could_not_be_searched_or_has_no_message_is_not_there() -> None:
+    documents = [Document(at, f"d{at}", f"Text {at}.", message=at if at < 2 else None) for at in range(4)]
+    passages = run(prepare(documents, texts_of(documents, KNOWN), pieces, Tally("o200k_base"), KNOWN))
+    searched = {2: Searched(documents[2], failed="late"), 3: Searched(documents[3])}
+    kept, lost = still_there(passages, searched, {1})
+    assert [one.document.position for one in kept] == [0, 3]
+    assert [(one.passage.document.position, one.reason, one.detail) for one in lost] == [
+        (1, Drop.OVER_BUDGET, "the message it came in was left out"),
+        (2, Drop.REDACTION_FAILED, "late"),
+    ]
