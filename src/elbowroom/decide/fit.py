@@ -93,7 +93,13 @@ def fit(
             message = overflow_message(window=longest + smallest, prompt=kept, reserve=smallest)
             raise ContextLengthExceeded(message, param="messages")
         tokens = min(tokens, window - kept)
-    clamped = None if reserve.client_max is None or tokens == reserve.tokens else tokens // reserve.n
+    budget = max(0, min(ceiling, limit - kept - tokens - margin))
+    clamped = None
+    if reserve.client_max is not None:
+        # A maximum above the model's own reserves no more room than that, but upstreams hold it against the window.
+        beside = window - kept - summary_room - (budget if wanted else 0)
+        too_large = enforce and (refusable or wanted > 0) and reserve.client_max > max(beside, tokens // reserve.n)
+        clamped = tokens // reserve.n if tokens < reserve.tokens or too_large else None
     dropped = sum(costs.examples[len(costs.examples) - examples_dropped :])
     terms = Window(
         context_window=window,
@@ -107,7 +113,7 @@ def fit(
         answer_reserve=tokens,
         safety_margin=margin,
         evidence_ceiling=ceiling,
-        evidence_budget=max(0, min(ceiling, limit - kept - tokens - margin)),
+        evidence_budget=budget,
     )
     count = Count(kept, costs.total.basis, costs.total.margin)
     return Fit(terms, count, turns_dropped, examples_dropped, clamped, summary_room)
@@ -145,4 +151,4 @@ def need_not_count(request: Request, contract: ReservePlan, policy: Policy, coun
         return False
     bound = counter.encloses(body(request, request.messages), len(request.body))
     reserved = contract.constant + sum(len(text.encode("utf-8", "surrogatepass")) for text in contract.texts)
-    return bound is not None and _holds(model, bound, reserved)
+    return bound is not None and _holds(model, bound, max(reserved, contract.client_max or 0))

@@ -102,6 +102,27 @@ def test_a_clamp_is_divided_among_the_choices() -> None:
     assert run(costs(instructions=7_000), reserve=2_000, client_max=1_000, n=2).clamped_max == 470
 
 
+def test_a_maximum_above_the_model_s_own_is_lowered_to_it_where_an_upstream_would_refuse_it() -> None:
+    tagged = run(costs(), reserve=4_000, client_max=6_000, wanted=3_000)
+    assert (tagged.window.answer_reserve, tagged.window.evidence_budget) == (4_000, 3_776)
+    assert tagged.clamped_max == 4_000
+    assert run(costs(), reserve=4_000, client_max=4_000, wanted=3_000).clamped_max is None
+
+
+def test_it_stays_where_it_fits() -> None:
+    assert run(costs(), reserve=4_000, client_max=7_840).clamped_max is None
+    assert run(costs(), reserve=4_000, client_max=7_841).clamped_max == 4_000
+    assert run(costs(), reserve=4_000, client_max=4_200, wanted=100, ceiling=100).clamped_max is None
+
+
+def test_it_stays_where_nothing_is_enforced_or_the_prompt_is_only_bounded() -> None:
+    passthrough = structs.replace(POLICY, mode=Mode.PASSTHROUGH)
+    assert run(costs(), reserve=4_000, policy=passthrough, client_max=9_000, wanted=3_000).clamped_max is None
+    bounded = costs(instructions=5_000, basis=Basis.BOUNDED)
+    assert run(bounded, reserve=2_000, client_max=9_000).clamped_max is None
+    assert run(bounded, reserve=2_000, client_max=9_000, wanted=3_000).clamped_max == 2_000
+
+
 def test_a_class_s_reserve_shrinks_without_a_word_to_the_upstream() -> None:
     fitted = run(costs(instructions=7_500), reserve=700)
     assert fitted.clamped_max is None
