@@ -22,8 +22,10 @@ def build(_limits: Limits) -> Gate:
 
 def _refuse(_passage: Passage, room: Room) -> Refusal | None:
     missing = room.cost - room.tokens_left
-    return (
-        Refusal(f"{missing} tokens too many: it costs {room.cost}, {room.tokens_left} are left")
-        if missing > 0
-        else None
-    )
+    if missing <= 0:
+        return None
+    if room.tokens_left < 0:  # nothing may go in: the note before the evidence has no room either
+        return Refusal(
+            f"{missing} tokens too many: it costs {room.cost}, the note {-room.tokens_left} more than there are"
+        )
+    return Refusal(f"{missing} tokens too many: it costs {room.cost}, {room.tokens_left} are left")
