@@ -72,7 +72,7 @@ async def _of_token(token: str, row: JwtRow, public: PublicKeys) -> Principal | 
             leeway=row.leeway,
             options={"require": _NEEDED, "enforce_minimum_key_length": True},
         )
-    except (jwt.PyJWTError, ValueError):
+    except (jwt.PyJWTError, ValueError, RecursionError):
         return None
     return _claimed(claims, row)
 

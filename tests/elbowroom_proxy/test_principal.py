@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import jwt
@@ -14,10 +15,11 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from msgspec import structs
 
-from elbowroom.errors import InvalidApiKey, ModelNotAllowed
+from elbowroom.errors import InvalidApiKey, KeysUnavailable, ModelNotAllowed
 from elbowroom.records import Principal
 from elbowroom_proxy.identity import Claims, JwtRow
 from elbowroom_proxy.principal import Identity, check_model, claim, open_principal
+from elbowroom_proxy.stores.jwks import Jwks
 from elbowroom_proxy.stores.keys import ConfiguredKeys
 from tests.issuer import AUDIENCE, ISSUER, Issuer
 from tests.walk import MODEL
@@ -135,6 +137,20 @@ async def test_no_other_algorithm_passes():
         await refused(crafted({"alg": "ES256", "kid": kid}))
     await refused(crafted({"alg": "ES256", "crit": ["x"], "x": 1}))
     await refused(IDP.token(), structs.replace(ROW, algorithms=("RS256",)))
+
+
+async def test_a_header_of_nothing_but_brackets_is_nobodys():
+    deep = base64.urlsafe_b64encode(b"[" * 9_000).decode()
+    await refused(f"{deep}.e30.e30")
+    await refused(f"{base64.urlsafe_b64encode(b'[]').decode().rstrip('=')}.e30.e30")
+
+
+async def test_where_the_issuers_keys_are_not_there_nobody_can_say(tmp_path: Path):
+    found = Identity(ConfiguredKeys({}), ROW, Jwks(str(tmp_path / "none"), max_age=600))
+    with pytest.raises(KeysUnavailable):
+        await found({"authorization": f"Bearer {IDP.token()}"})
+    with pytest.raises(InvalidApiKey):
+        await found({"authorization": f"Bearer {KEY}"})
 
 
 async def test_other_claims_may_say_it():
