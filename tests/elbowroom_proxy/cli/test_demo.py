@@ -16,7 +16,10 @@ from elbowroom_proxy import app, settings
 from elbowroom_proxy.cli import demo
 from elbowroom_proxy.cli.samples import Sample, samples
 from tests.command import elbowroom, environment
+from tests.house.tree import ROOT
 from tests.servers import script
+
+README = (ROOT / "README.md").read_text("utf-8")
 
 
 def test_every_sample_is_answered_billed_as_counted_and_traced(tmp_path):
@@ -37,6 +40,8 @@ def test_every_sample_is_answered_billed_as_counted_and_traced(tmp_path):
         "control strings broken",
     ):
         assert said in told
+    shown = README.split("$ make demo\n", 1)[1].split("```", 1)[0].splitlines()
+    assert [line for line in shown if "..." not in line and "overhead" not in line and line not in told] == []
     traces = re.findall(r"^trace      (\w+)$", told, re.MULTILINE)
     assert elbowroom("traces", "show", traces[0], cwd=tmp_path).stdout.startswith(b"trace      " + traces[0].encode())
 
