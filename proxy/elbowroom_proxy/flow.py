@@ -142,9 +142,11 @@ class Exchange:
         check_model(principal, model)
         counter = flow.counters[model.name]
         asks, learned = model.name in flow.count_endpoints, flow.calibration.learned(model)
+        compressor = flow.catalog.by_name.get(policy.evidence.compress.model or "")
         setting = Setting(
             principal, policy, model, counter, flow.nonce_key, flow.hash_key, flow.known, asks, learned,
             now=time.time(), label_keys=flow.label_keys, rerankers=flow.rerankers,
+            compressor=compressor.accepts if compressor is not None else None,
         )  # fmt: skip
         outcome = await drive(decide(request, setting), self._answer)
         story.decision = outcome.decision

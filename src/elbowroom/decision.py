@@ -77,6 +77,7 @@ class Setting(Struct, frozen=True):
     learned: Mapping[str, Learned] = {}  # by shape of request: what this model's bills have taught
     now: float | None = None  # seconds since 1970, UTC; None: nothing is stale, and nothing has expired
     label_keys: Mapping[str, LabelKey] = {}  # by `kid`: what retrievers sign access labels with
+    compressor: tuple[str, ...] | None = None  # labels that the model accepts which says passages in fewer words
     rerankers: Mapping[str, tuple[str, ...]] = {}  # by name: labels of documents that it accepts, where somebody said
 
     @property
@@ -146,7 +147,7 @@ class _Walk:
         self.language = language(question)
         self.query_class = classify(question, bool(parts.turns), policy, asked, self.setting.principal)
         query_class = policy.query_class(self.query_class.name)
-        recipe = self._within(recipe_for(policy, query_class, model, self.setting.now))
+        recipe = self._within(recipe_for(policy, query_class, model, self.setting.now, self.setting.compressor))
         contract = reserve(request, query_class, policy, model)
         if not model.known:
             self.notes.append(f"{model.name} is mapped to no counter: counted by an upper bound")

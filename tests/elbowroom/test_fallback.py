@@ -11,7 +11,7 @@ from msgspec import structs
 from elbowroom.decision import decide
 from elbowroom.needs import Answer, Need, NeedRetrieve, NeedSummary
 from elbowroom.read.policy import Compress, Minimum, Policy, QueryClass
-from elbowroom.records import Mode, Packed, Request
+from elbowroom.records import Mode, Packed, Principal, Request
 from elbowroom_proxy.answering import drive_here, offline
 from tests.walk import TOKENS, bill, chat, counted, pack, reasons, refuse, run, setting, texts
 
@@ -198,6 +198,25 @@ def test_what_finds_no_room_is_said_in_fewer_words():
         "not compressed: the model's text has 1 figures that the passage does not have"
     )
     assert "degraded: 1 passages were dropped that could not be compressed" in invented.decision.notes
+
+
+@pytest.mark.parametrize(("accepts", "asked"), [(("public",), 0), (("public", "internal"), 1), (None, 1)])
+def test_a_label_keeps_a_passage_from_whoever_says_it_in_fewer_words(accepts, asked):
+    label = {"tenant": "acme", "label": "internal", "visibility": "tenant", "deny_groups": [], "expires_at": None}
+    long = {"id": "b", "text": "Refunds take 14 days. " + "So it was told. " * 400, "access": label}
+    roomy = policy()
+    evidence = structs.replace(roomy.evidence, max_passage_tokens=300, min_excerpt_tokens=300, ceiling=600)
+    roomy = structs.replace(roomy, evidence=structs.replace(evidence, compress=Compress("small")))
+    principal = Principal("bot", "acme", clearance="internal", keyed=True)
+    given = structs.replace(setting(roomy), principal=principal, compressor=accepts)
+    needs: list[Need] = []
+
+    def answer(need: Need) -> Answer:
+        needs.append(need)
+        return offline(TOKENS.count_now)(need)
+
+    drive_here(decide(ask(documents=[long]), given), answer)
+    assert sum(isinstance(need, NeedSummary) for need in needs) == asked
 
 
 def test_a_refusal_is_told_with_what_was_decided():

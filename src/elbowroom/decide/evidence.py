@@ -6,13 +6,14 @@ Does not know: what any gate, packer or rule does, the envelope, or the conversa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from msgspec import Struct, structs
 
 from elbowroom.clean.text import Text
 from elbowroom.count.counter import Tally
 from elbowroom.decide import baseline, gates, packers, rules
+from elbowroom.decide.access import accepted
 from elbowroom.decide.crucial import others_first
 from elbowroom.decide.limits import limits_for
 from elbowroom.decide.merge import merge
@@ -62,10 +63,17 @@ class Choice(Struct, frozen=True):
 Choosing = Callable[[Sequence[Passage], Recipe], Steps[Choice]]
 
 
-def recipe_for(policy: Policy, query_class: QueryClass, model: Model, now: float | None = None) -> Recipe:
+def recipe_for(
+    policy: Policy,
+    query_class: QueryClass,
+    model: Model,
+    now: float | None = None,
+    compressor: Collection[str] | None = None,
+) -> Recipe:
     """The policy's gates, packer and numbers, the class's own over them; the baseline where nothing is enforced.
 
-    `now` in seconds since 1970, UTC; without it nothing is too old.
+    `now` in seconds since 1970, UTC; without it nothing is too old. `compressor`: the labels that the model accepts
+    which says passages in fewer words; None: all that may leave the house.
     """
     if policy.mode is not Mode.ENFORCE:
         limits = structs.replace(_unlimited(policy, model), now=now)
@@ -78,7 +86,7 @@ def recipe_for(policy: Policy, query_class: QueryClass, model: Model, now: float
         policy.rerank,
         rules.load(query_class.rule) if query_class.rule else None,
         policy.sources,
-        frozenset() if policy.evidence.compress.model == model.name else frozenset(policy.access.inside),
+        frozenset(one for one in policy.access.labels if not accepted([one], compressor, policy.access)),
     )
 
 

@@ -36,6 +36,18 @@ def test_a_policy_s_recipe_is_its_gates_its_packer_and_the_class_s_numbers() -> 
     assert recipe.limits.ceiling == 9
 
 
+def test_labels_keep_documents_from_whoever_says_them_in_fewer_words() -> None:
+    barred = {
+        accepts: recipe_for(Policy(), QueryClass("c"), MODEL, compressor=accepts).indoors
+        for accepts in (None, ("public",), Policy().access.labels)
+    }
+    assert barred == {
+        None: {"restricted"},
+        ("public",): {"internal", "confidential", "restricted"},
+        Policy().access.labels: set(),
+    }
+
+
 def test_where_nothing_is_enforced_the_recipe_is_the_baseline_s() -> None:
     policy = Policy(mode=Mode.PASSTHROUGH, packer="topk", evidence=Evidence(ceiling=9))
     recipe = recipe_for(policy, QueryClass("general"), MODEL)
