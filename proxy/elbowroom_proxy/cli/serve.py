@@ -6,7 +6,7 @@ Does not know: what a service is made of (`app` does).
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from elbowroom_proxy import app, settings
@@ -19,10 +19,17 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--open", action="store_true", help="serve without keys even where other machines can reach the address"
     )
-    parser.add_argument("--port", type=int, default=8080, help="default: %(default)s; 0 takes a free one")
+    parser.add_argument("--port", type=_port, default=8080, help="default: %(default)s; 0 takes a free one")
 
 
 def run(args: Namespace) -> int:
     """Returns once the service has ended, all of it written."""
     app.serve(settings.load(args.config), args.host, args.port, everybody=args.open)
     return 0
+
+
+def _port(word: str) -> int:
+    """Refuses what the system would silently take for another port."""
+    if not (word.isdecimal() and int(word) <= 65535):
+        raise ArgumentTypeError("must be a port, 0 to 65535")
+    return int(word)

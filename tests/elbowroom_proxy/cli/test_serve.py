@@ -40,3 +40,10 @@ def test_unless_that_is_meant_and_then_it_says_so(tmp_path):
         assert httpx.get(f"{server.base_url}/models").status_code == 200
         server.stop()
     assert "open: no keys are configured" in "".join(server.output)
+
+
+@pytest.mark.parametrize("port", ["65536", "-1", "http"])
+def test_a_port_that_is_none_is_refused(tmp_path, port):
+    done = elbowroom("serve", "--port", port, cwd=tmp_path)
+    assert done.returncode == 2
+    assert b"must be a port, 0 to 65535" in done.stderr
