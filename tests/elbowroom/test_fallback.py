@@ -202,7 +202,7 @@ def test_what_finds_no_room_is_said_in_fewer_words():
 
 @pytest.mark.parametrize(("accepts", "asked"), [(("public",), 0), (("public", "internal"), 1), (None, 1)])
 def test_a_label_keeps_a_passage_from_whoever_says_it_in_fewer_words(accepts, asked):
-    label = {"tenant": "acme", "label": "internal", "visibility": "tenant", "deny_groups": [], "expires_at": None}
+    label: Any = {"tenant": "acme", "label": "internal", "visibility": "tenant", "deny_groups": [], "expires_at": None}
     long = {"id": "b", "text": "Refunds take 14 days. " + "So it was told. " * 400, "access": label}
     roomy = policy()
     evidence = structs.replace(roomy.evidence, max_passage_tokens=300, min_excerpt_tokens=300, ceiling=600)
