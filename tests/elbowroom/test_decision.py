@@ -600,7 +600,7 @@ def test_secrets_are_replaced_before_anything_is_counted(mode: Mode) -> None:
 @pytest.mark.parametrize("mode", list(Mode))
 def test_what_could_not_be_searched_is_dropped_in_every_mode(mode: Mode) -> None:
     request = chat(QUESTION, documents=[REFUNDS, PARCELS])
-    packed = drive_here(decide(request, setting(Policy(mode=mode))), unsearched(REFUNDS["text"]))
+    packed = drive_here(decide(request, setting(Policy(mode=mode))), unsearched(str(REFUNDS["text"])))
     assert isinstance(packed, Packed)
     assert reasons(packed.decision) == {"r": Drop.REDACTION_FAILED, "p": "admitted"}
     assert "fourteen" not in packed.body.decode()

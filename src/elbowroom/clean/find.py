@@ -35,6 +35,7 @@ _FOLDED = {
 }
 # Punctuation alone, of which Chinese is full, is not worth folding a text.
 _WIDE = re.compile("[\uff10-\uff19\uff1d\uff20-\uff3a\uff3f\uff41-\uff5a\u2460-\u24ea\U0001d400-\U0001d7ff]")
+_TOGETHER = 6  # rules are looked for at once, where any of the pack matches
 _PATIENCE = 256  # matches that are none, between two looks at the clock
 
 
@@ -42,9 +43,14 @@ class Overrun(Exception):
     """The search was to take no longer."""
 
 
-class _Pack(NamedTuple):
+class _Group(NamedTuple):
     some: Any  # matches wherever one of them does
     rules: tuple[tuple[Rule, Any], ...]
+
+
+class _Pack(NamedTuple):
+    some: Any
+    groups: tuple[_Group, ...]
 
 
 def find(text: str, packs: Iterable[str], late: Callable[[], bool] = lambda: False) -> tuple[Finding, ...]:
@@ -58,9 +64,15 @@ def find(text: str, packs: Iterable[str], late: Callable[[], bool] = lambda: Fal
     data = text.encode("utf-8", "surrogatepass")
     found: list[Finding] = []
     for pack in packs:
-        some, rules = _compiled(pack)
+        some, groups = _compiled(pack)
         if some.search(data) is not None:
-            more = ((*span, rule.name) for rule, pattern in rules for span in _spans(data, rule, pattern, late))
+            more = [
+                (*span, rule.name)
+                for group in groups
+                if group.some.search(data) is not None
+                for rule, pattern in group.rules
+                for span in _spans(data, rule, pattern, late)
+            ]
             found = sorted([*found, *_beside(apart(more), found)])
     return _in_characters(data, tuple(found))
 
@@ -95,11 +107,13 @@ def _compiled(pack: str) -> _Pack:
     options = re2.Options()
     options.max_mem = 64 << 20  # of all states of one expression; with too little of it, it is slow
     options.log_errors = False
-    some = "|".join(f"(?:{rule.pattern})" for rule in PACKS[pack])
-    return _Pack(
-        re2.compile(some.encode(), options=options),
-        tuple((rule, re2.compile(rule.pattern.encode(), options=options)) for rule in PACKS[pack]),
-    )
+
+    def of(*rules: Rule) -> Any:
+        return re2.compile("|".join(f"(?:{rule.pattern})" for rule in rules).encode(), options=options)
+
+    rules = PACKS[pack]
+    groups = [rules[at : at + _TOGETHER] for at in range(0, len(rules), _TOGETHER)]
+    return _Pack(of(*rules), tuple(_Group(of(*some), tuple((rule, of(rule)) for rule in some)) for some in groups))
 
 
 def _spans(data: bytes, rule: Rule, pattern: Any, late: Callable[[], bool]) -> Iterator[tuple[int, int]]:

@@ -1,7 +1,7 @@
 """What was found in texts that were searched before: a bounded memo, so that a known text costs one lookup.
 
 Knows: the whole text and the packs that it was searched by (the key), and roughly what that takes in memory.
-Does not know: whose text it was. It holds nothing that does not follow from the text and the packs. One thread at a time.
+Does not know: whose text it was. Nothing in it does not follow from the text and the packs. One thread at a time.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ def test_what_a_placeholder_makes_live_is_broken():
 
 
 def test_messages_are_searched_where_the_policy_says_so_and_never_the_operators_own():
-    parts = [
+    parts: list[Any] = [
         {"type": "text", "text": f"A {KEY}"},
         {"type": "image_url", "image_url": {"url": "x"}},
         {"type": "text", "text": "b"},

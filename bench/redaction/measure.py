@@ -1,0 +1,157 @@
+"""What redaction takes by mistake, what it misses, and what it costs: `python -m bench.redaction.measure`.
+
+Knows: texts of our own without any secret (these files, the documentation, the code of this repository), and kinds of
+secrets made on the spot (`tests.planted`), put into prose, code, tables and JSON.
+Does not know: anybody's real texts or secrets; the share that is missed there is another.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from elbowroom.clean.find import PACKS, find
+from elbowroom.clean.found import Found
+from elbowroom.clean.sanitise import sanitise
+from tests.planted import BASE64, DIGITS, FORMS, HEX, PERSONAL, drawn, planted
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+SEEDS = 20
+SENTENCE = "Refunds are paid within fourteen days of the return, and parcels leave on Mondays and Thursdays. "
+
+AROUND: dict[str, Callable[[str], str]] = {
+    "prose": lambda text: f"For the test system use {text}, but not after March.",
+    "Chinese prose": lambda text: f"测试环境请用{text}，三月以后作废。",
+    "code": lambda text: f'client = Client(key="{text}", timeout=5)  # for now\n',
+    "environment file": lambda text: f"# shop\nSHOP_KEY={text}\nDEBUG=0\n",
+    "Markdown table": lambda text: f"| system | key |\n|---|---|\n| test | {text} |\n",
+    "CSV": lambda text: f'test,"{text}",2026-03-01\n',
+    "JSON": lambda text: json.dumps({"rows": [{"system": "test", "key": text}]}, ensure_ascii=False),
+    "JSON in JSON": lambda text: json.dumps({"log": json.dumps({"key": text})}),
+    "a zero-width character in it": lambda text: f"Use {text[: len(text) // 2]}\u200b{text[len(text) // 2 :]} here.",
+    "a line end in it": lambda text: f"Use {text[: len(text) // 2]}\n{text[len(text) // 2 :]} here.",
+    "base64 of it": lambda text: b64encode(text.encode()).decode(),
+    "full-width letters": lambda text: f"用 {''.join(map(wide, text))} 。",
+}
+
+
+def wide(char: str) -> str:
+    return chr(ord(char) + 0xFEE0) if char.isalnum() and char.isascii() else char
+
+
+def clean_texts() -> dict[str, list[str]]:
+    """Texts without secrets, by what they are; whole files."""
+    own = {name: [(HERE / file).read_text("utf-8")] for name, file in
+           (("prose with look-alikes", "prose.md"), ("code with look-alikes", "code.txt"),
+            ("tables and logs with look-alikes", "tables.txt"))}  # fmt: skip
+
+    def lines(prefix: str, alphabet: str, length: int) -> str:
+        return "\n".join(prefix + drawn(f"{prefix}{at}", alphabet, length) for at in range(1_000))
+
+    made = {
+        "1,000 hex digests": [lines("", HEX, 64)],
+        "1,000 lines of base64": [lines("", BASE64, 76)],
+        "1,000 numbers of 16 digits that begin with 4": [lines("4", DIGITS, 15)],
+    }
+    docs = [path.read_text("utf-8") for path in sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("*.md")])]
+    code = [
+        path.read_text("utf-8")
+        for folder in ("src", "proxy", "bench")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    ]
+    return {**own, **made, "this repository's documentation": docs, "this repository's code": code}
+
+
+def mistakes() -> Iterator[str]:
+    yield "| texts without secrets | characters | taken by `secrets` | taken by `pii` |"
+    yield "|---|---|---|---|"
+    for name, texts in clean_texts().items():
+        taken = {pack: [(text[a:b], rule) for text in texts for a, b, rule in find(text, (pack,))] for pack in PACKS}
+        cells = [f"{len(some)}{_listed(some)}" for some in taken.values()]
+        yield f"| {name} | {sum(map(len, texts)):,} | {' | '.join(cells)} |"
+
+
+def _listed(taken: list[tuple[str, str]]) -> str:
+    counted = Counter(rule for _, rule in taken)
+    return f" ({', '.join(f'{rule} {n}' for rule, n in sorted(counted.items()))})" if counted else ""
+
+
+def misses() -> tuple[list[str], int]:
+    """The table, and how many were missed in the plainest surroundings."""
+    lines = ["| planted in | secrets | missed | personal data | missed |", "|---|---|---|---|---|"]
+    plain = 0
+    for name, around in AROUND.items():
+        numbers = {"secrets": [0, 0, Counter[str]()], "pii": [0, 0, Counter[str]()]}
+        for rule, form in FORMS:
+            pack = "pii" if rule in PERSONAL else "secrets"
+            for seed in range(SEEDS):
+                value, text = planted(rule, form, str(seed))
+                whole = sanitise(around(text)).text
+                left = whole
+                found = find(whole, tuple(PACKS))
+                for start, end, _ in reversed(found):
+                    left = left[:start] + left[end:]
+                told = re.sub(r"\\+n", "\n", left)
+                missed = not found or any(len(line) > 9 and (line in told or "".join(map(wide, line)) in told)
+                             for line in value.split("\n"))  # fmt: skip
+                numbers[pack][0] += 1
+                numbers[pack][1] += missed
+                numbers[pack][2][rule] += missed
+        for pack in numbers.values():
+            plain += pack[1] if name in ("prose", "code") else 0
+        cells = []
+        for tried, missed, by in numbers.values():
+            some = [f"{rule} {n}" for rule, n in sorted(by.items()) if n]
+            which = ", ".join(some) if len(some) < 4 else ""
+            cells.append(f"{tried} | {missed}{f' ({which})' if which else ''}")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines, plain
+
+
+def costs() -> Iterator[str]:
+    """Least of several runs, ms of processor time, for 30 passages of 2,000 characters."""
+    kinds = {
+        "English": [f"{n} {SENTENCE * 20}"[:2_000] for n in range(30)],
+        "Chinese": [f"{n} {'退款多久到账？包裹每周一发出，年度方案另算。' * 100}"[:2_000] for n in range(30)],
+        "English, a secret in each": [f"{planted('aws_key', 0, str(n))[0]} {SENTENCE * 20}"[:2_000] for n in range(30)],
+    }
+    yield "| 30 passages of 2,000 characters, ms | new, `secrets` | new, both packs | known |"
+    yield "|---|---|---|---|"
+    for name, texts in kinds.items():
+        cells = [
+            _least(lambda packs=packs, texts=texts: [find(text, packs) for text in texts])
+            for packs in (("secrets",), tuple(PACKS))
+        ]
+        found = Found(1 << 24)
+        for text in texts:
+            found.put(("secrets",), text, find(text, ("secrets",)))
+        cells.append(_least(lambda found=found, texts=texts: [found.get(("secrets",), text) for text in texts]))
+        yield f"| {name} | {' | '.join(f'{cell:.2f}' for cell in cells)} |"
+
+
+def _least(work: Callable[[], object]) -> float:
+    took = []
+    for _ in range(15):
+        start = time.process_time()
+        work()
+        took.append(1000 * (time.process_time() - start))
+    return min(took)
+
+
+def main() -> int:
+    print(*mistakes(), "", sep="\n")
+    lines, plain = misses()
+    print(*lines, "", sep="\n")
+    print(*costs(), sep="\n")
+    return 1 if plain else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
