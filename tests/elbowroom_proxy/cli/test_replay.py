@@ -77,7 +77,8 @@ def test_recorded_answers_give_the_same_bytes_and_nothing_is_counted(tmp_path, m
     outcome = again.recorded(first.story, Asked(BODY), configured.policy)
     assert isinstance(outcome, Packed)
     assert outcome.body == first.body
-    told = record(outcome.decision, Facts(trace_id="", time="", upstream="demo", upstream_model="demo-small"))
+    facts = Facts(trace_id="", time="", upstream="demo", upstream_model="demo-small", principal=Principal())
+    told = record(outcome.decision, facts)
     assert told == first.story
 
 
