@@ -24,7 +24,7 @@ from elbowroom.decide.evidence import Choice, Choosing, Recipe, choose, recipe_f
 from elbowroom.decide.fates import as_they_came, denials, disputes, fates, source_of
 from elbowroom.decide.fit import Fit, Reserve, fit, need_not_count, overflows
 from elbowroom.decide.passage import Passage
-from elbowroom.decide.prepare import body_text, prepare, still_there, texts_of
+from elbowroom.decide.prepare import prepare, still_there, texts_of
 from elbowroom.decide.ready import Ready, ready
 from elbowroom.decide.redaction import Searched, redacted
 from elbowroom.decide.reranking import GIVEN
@@ -117,9 +117,10 @@ class _Walk:
         self.setting = setting
         self.policy = setting.policy
         self.enforce = setting.policy.mode is Mode.ENFORCE
-        self.tally = Tally(setting.counter.vocabulary)
+        prefix = setting.policy.evidence.line_prefix or ""
+        self.tally = Tally(setting.counter.vocabulary, prefix)
         self.note = note_text(setting.policy.format)
-        self.pieces = partial(pieces_of, form=setting.policy.format)
+        self.pieces = partial(pieces_of, form=setting.policy.format, line_prefix=prefix)
         self.shape = shape(body(request, request.messages), len(request.body))
         self.endpoint = Endpoint(setting.model, setting.endpoint, setting.policy.counting)
         learned = setting.learned.get(self.shape)
@@ -156,7 +157,7 @@ class _Walk:
 
         texts = texts_of(request.documents, self.setting.known)
         try:
-            costs, reserved = yield from self._measure(parts, contract, [body_text(text) for text in texts])
+            costs, reserved = yield from self._measure(parts, contract, [self.tally.body(text.clean) for text in texts])
         except CountUnavailable as error:
             if request.tagged:
                 raise

@@ -143,7 +143,8 @@ class Draft:
         while True:
             groups = self._groups(admitted, order, parts)
             labelled = tuple(one for group in groups.values() for one in group)
-            made = dict(zip(groups, envelopes(tuple(groups.values()), nonce_key, form), strict=True))
+            written = envelopes(tuple(groups.values()), nonce_key, form, self.tally.line_prefix)
+            made = dict(zip(groups, written, strict=True))
             front = made.pop(None)
             self.placed = {home: envelope.text or empty for home, envelope in made.items() if home is not None}
             text = front.text + remark

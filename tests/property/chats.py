@@ -142,6 +142,7 @@ def policies() -> st.SearchStrategy[Policy]:
         max_passages=st.sampled_from((1, 3, 10)),
         max_passage_tokens=st.sampled_from((40, 1_500)),
         min_excerpt_tokens=st.sampled_from((1, 48)),
+        line_prefix=st.sampled_from((None, None, "| ")),
     )
     return st.builds(
         Policy,

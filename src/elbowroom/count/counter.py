@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping
 from typing import Any, Protocol
 
+from elbowroom.clean.lines import behind
 from elbowroom.needs import Answer, NeedCounts
 from elbowroom.records import Count, Plan
 
@@ -35,8 +36,9 @@ class Counter(Protocol):
 class Tally:
     """The texts measured so far in one request, and the questions about the others."""
 
-    def __init__(self, vocabulary: str) -> None:
+    def __init__(self, vocabulary: str, line_prefix: str = "") -> None:
         self.vocabulary = vocabulary
+        self.line_prefix = line_prefix  # of passages
         self.tokens: dict[str, int] = {"": 0}
 
     def measure(self, texts: Iterable[str], *, recurring: bool = True) -> Generator[NeedCounts, Answer, None]:
@@ -45,6 +47,10 @@ class Tally:
         if missing:
             answer = yield NeedCounts(self.vocabulary, missing, recurring)
             self.tokens.update(zip(missing, answer, strict=True))
+
+    def body(self, text: str) -> str:
+        """What is counted of a passage's text: its lines as they are sent, and the newline that ends it."""
+        return behind(self.line_prefix, text) + "\n"
 
     def count(self, plan: Plan) -> Count:
         """The plan's count. Every text of it must have been measured."""

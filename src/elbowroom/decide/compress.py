@@ -54,8 +54,8 @@ def compress(choice: Choice, recipe: Recipe, known: Known, tally: Tally) -> Step
             continue
         answer = yield NeedSummary(asked.model, one.text.clean, asked.max_tokens, asked.timeout, of="passage")
         text = known.text(answer[0]).clean.strip() if answer and isinstance(answer[0], str) else ""
-        yield from tally.measure([text + "\n"], recurring=False)
-        tokens = tally.tokens[text + "\n"]
+        yield from tally.measure([tally.body(text)], recurring=False)
+        tokens = tally.tokens[tally.body(text)]
         fault = _fault(text, one, tokens - asked.max_tokens)
         if fault:
             failed[one.document.position] = fault

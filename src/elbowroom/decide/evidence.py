@@ -126,7 +126,9 @@ def choose(
     sifted = sift(ranked.passages, gates_of(recipe, "sift"))
     kept = sifted.kept
     if recipe.limits.merge_adjacent:
-        kept = yield from merge(kept, min(recipe.limits.max_passage_tokens, budget), Tally(vocabulary))
+        kept = yield from merge(
+            kept, min(recipe.limits.max_passage_tokens, budget), Tally(vocabulary, recipe.limits.line_prefix or "")
+        )
     job = Job(
         passages=kept,
         question=weights(question, earlier),

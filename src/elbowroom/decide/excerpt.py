@@ -43,16 +43,17 @@ def excerpt(text: Text, tokens: int, weights: Mapping[str, float], room: int, ta
     """
     order = _most_telling_first(text, weights)
     order = order[: _within(text, order, _LOOK * room * len(text.clean) / tokens)]
-    units = [text.clean[start:end] + "\n" for start, end in text.sentences]
+    units = [tally.body(text.clean[start:end]) for start, end in text.sentences]
     wanted = {at for unit in order for at in _with_header(text, unit)}
     yield from tally.measure((units[at] for at in sorted(wanted)), recurring=False)
     costs = {at: tally.tokens[units[at]] for at in wanted}
     choices = dict.fromkeys(_fill(text, order, costs, room * share) for share in _SAFER)
     bodies = [(join(text.clean, spans), spans) for spans in choices if spans]
-    yield from tally.measure((body + "\n" for body, _ in bodies), recurring=False)
+    yield from tally.measure((tally.body(body) for body, _ in bodies), recurring=False)
     for body, spans in bodies:
-        if tally.tokens[body + "\n"] <= room:
-            return Excerpt(body, tally.tokens[body + "\n"], spans)
+        tokens = tally.tokens[tally.body(body)]
+        if tokens <= room:
+            return Excerpt(body, tokens, spans)
     return None
 
 

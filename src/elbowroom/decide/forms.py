@@ -42,8 +42,8 @@ def shorter(
             return found
     summary = passage.text.like("" if passage.parts else document.summary or "")
     if summary.clean:
-        yield from tally.measure([summary.clean + "\n"])
-        tokens = tally.tokens[summary.clean + "\n"]
+        yield from tally.measure([tally.body(summary.clean)])
+        tokens = tally.tokens[tally.body(summary.clean)]
         if tokens <= room:
             return Admitted(passage, summary.clean, passage.tag_tokens + tokens, form="summary")
     made = yield from excerpt(passage.text, passage.body_tokens, weights, room, tally)
@@ -57,9 +57,9 @@ def _first(
 ) -> Steps[Admitted | None]:
     """The first choice that fits."""
     bodies = [(join(text.clean, spans), spans) for spans in choices]
-    yield from tally.measure((body + "\n" for body, _ in bodies), recurring=False)
+    yield from tally.measure((tally.body(body) for body, _ in bodies), recurring=False)
     for body, spans in bodies:
-        tokens = tally.tokens[body + "\n"]
+        tokens = tally.tokens[tally.body(body)]
         if tokens <= room:
             return Admitted(passage, body, passage.tag_tokens + tokens, spans, form=form)
     return None
@@ -95,7 +95,7 @@ def _from_anchor(parent: Passage, anchor: str, room: int, tally: Tally) -> Steps
         start, end = text.sentences[unit]
         if units and (text.units[unit].kind == "heading" or end - text.sentences[begin][0] > characters):
             break
-        units.append((unit, text.clean[start:end] + "\n"))
+        units.append((unit, tally.body(text.clean[start:end])))
     yield from tally.measure((body for _, body in units), recurring=False)
     sums = accumulate(tally.tokens[body] for _, body in units)
     fitting = sum(tokens <= room for tokens in sums)

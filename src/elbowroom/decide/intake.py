@@ -30,7 +30,7 @@ class Intake:
         self.passages: list[Passage] = []  # let in, in this order
         self._admitted: list[Admitted] = []
         self._dropped: list[Dropped] = []
-        self._tally = Tally(job.vocabulary)
+        self._tally = Tally(job.vocabulary, job.limits.line_prefix or "")
         self._failures = 0
 
     def candidates(self) -> tuple[Passage, ...]:

@@ -26,11 +26,11 @@ def merge(passages: Sequence[Passage], most: int, tally: Tally) -> Steps[tuple[P
     """
     groups = [group for run in _runs(passages) for group in _within(run, most)]
     texts = [_joined([one.text for one in group]) for group in groups]
-    yield from tally.measure(text.clean + "\n" for text, _ in texts)
+    yield from tally.measure(tally.body(text.clean) for text, _ in texts)
     gone: set[int] = set()
     merged: list[Passage] = []
     for group, (text, starts) in zip(groups, texts, strict=True):
-        tokens = tally.tokens[text.clean + "\n"]
+        tokens = tally.tokens[tally.body(text.clean)]
         if starts and group[0].tag_tokens + tokens <= most:
             gone.update(one.document.position for one in group)
             merged.append(_merged(group, text, starts, tokens))

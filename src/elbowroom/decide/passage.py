@@ -126,6 +126,7 @@ class Limits(Struct, frozen=True):
     merge_adjacent: bool = False
     crucial: Crucial = "excerpt"
     compress: Compress = Compress()
+    line_prefix: str | None = None  # before each line of what is sent
     now: float | None = None  # seconds since 1970, UTC; None: nobody said, so nothing is too old
 
 

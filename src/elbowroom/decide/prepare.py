@@ -41,7 +41,7 @@ def prepare(
 ) -> Steps[tuple[Passage, ...]]:
     """One passage a document, in the client's order, each with its tokens."""
     shown = [shown_of(document, known) for document in documents]
-    bodies = [body_text(text) for text in texts]
+    bodies = [tally.body(text.clean) for text in texts]
     sent = [pieces(*one) for one in zip(shown, (text.clean for text in texts), strict=True)]
     yield from tally.measure(bodies)
     yield from tally.measure((piece for parts in sent for piece in parts), recurring=False)
@@ -77,8 +77,3 @@ def still_there(
         else:
             kept.append(one)
     return tuple(kept), tuple(lost)
-
-
-def body_text(text: Text) -> str:
-    """What is counted of a whole text: itself and the newline that ends it."""
-    return text.clean + "\n"

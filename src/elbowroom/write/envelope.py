@@ -15,6 +15,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from elbowroom.clean.lines import behind
 from elbowroom.decide.passage import Admitted
 from elbowroom.write import markdown, numbered, xml
 
@@ -55,22 +56,27 @@ def scope_text(lang: str) -> str:
     return "No retrieved evidence is available for this question. Say so instead of guessing.\n\n"
 
 
-def pieces_of(shown: Shown, body: str, form: str = "xml") -> tuple[str, ...]:
+def pieces_of(shown: Shown, body: str, form: str = "xml", line_prefix: str = "") -> tuple[str, ...]:
     """What admitting `body` would send, with a stand-in label and nonce, cut where token counts add up.
 
     Any nonce of as many digits costs the same in a vocabulary that reads digits by threes.
     """
-    return _passage(FORMS[form], "S1", "0000", shown, body)
+    return _passage(FORMS[form], "S1", "0000", shown, behind(line_prefix, body))
 
 
-def render(admitted: Sequence[tuple[str, Admitted]], key: bytes, form: str = "xml") -> Envelope:
+def render(admitted: Sequence[tuple[str, Admitted]], key: bytes, form: str = "xml", line_prefix: str = "") -> Envelope:
     """The note and each passage under its label, in the order given. Nothing admitted: an empty envelope."""
-    return envelopes([admitted], key, form)[0]
+    return envelopes([admitted], key, form, line_prefix)[0]
 
 
-def envelopes(groups: Sequence[Sequence[tuple[str, Admitted]]], key: bytes, form: str = "xml") -> tuple[Envelope, ...]:
-    """One envelope a group, for messages apart from each other. They share the nonce, and the first has the note."""
-    blocks = [[(label, one.passage.shown, one.body) for label, one in group] for group in groups]
+def envelopes(
+    groups: Sequence[Sequence[tuple[str, Admitted]]], key: bytes, form: str = "xml", line_prefix: str = ""
+) -> tuple[Envelope, ...]:
+    """One envelope a group, for messages apart from each other. They share the nonce, and the first has the note.
+
+    `line_prefix` stands before each line of every passage.
+    """
+    blocks = [[(label, one.passage.shown, behind(line_prefix, one.body)) for label, one in group] for group in groups]
     digits = nonce(key, [(label, *shown, body) for group in blocks for label, shown, body in group])
     made: list[Envelope] = []
     note = FORMS[form].NOTE

@@ -4,7 +4,7 @@ from elbowroom.clean.control_strings import RULES
 from elbowroom.clean.known import Known
 from elbowroom.clean.neutralise import compile_rules, rules_of
 from elbowroom.count.counter import Tally
-from elbowroom.decide.prepare import body_text, prepare, shown_of, still_there, texts_of
+from elbowroom.decide.prepare import prepare, shown_of, still_there, texts_of
 from elbowroom.decide.redaction import Searched
 from elbowroom.needs import NeedCounts
 from elbowroom.records import Document, Drop
@@ -40,7 +40,7 @@ def test_what_was_measured_before_is_not_asked_again() -> None:
     documents = [Document(0, "a", "One line.")]
     texts = texts_of(documents, KNOWN)
     tally = Tally("o200k_base")
-    run(tally.measure([body_text(texts[0])]))
+    run(tally.measure([tally.body(texts[0].clean)]))
     assert next(prepare(documents, texts, pieces, tally, KNOWN)) == NeedCounts(
         "o200k_base", ("<>\n", "</>\n"), recurring=False
     )

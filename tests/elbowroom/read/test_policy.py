@@ -25,7 +25,14 @@ def test_nothing_can_be_changed():
 
 @pytest.mark.parametrize(
     "value",
-    [{"nonsense": 1}, {"input_limit": 0}, {"evidence": {"floor": -0.1}}, {"history": {"share": 2}}, {"order": "x"}],
+    [
+        {"nonsense": 1},
+        {"input_limit": 0},
+        {"evidence": {"floor": -0.1}},
+        {"history": {"share": 2}},
+        {"order": "x"},
+        *({"evidence": {"line_prefix": prefix}} for prefix in ("", " ", "|", "\n ", "<| ", "/ ", "1 ", "|||| ")),
+    ],
 )
 def test_what_cannot_be(value):
     with pytest.raises(msgspec.ValidationError):

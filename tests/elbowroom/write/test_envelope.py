@@ -79,8 +79,9 @@ def admit(document: Document) -> Admitted:
     return Admitted(passage, text.clean, 0)
 
 
-def rendered(*documents: Document, key: bytes = KEY, form: str = "xml") -> Envelope:
-    return render([(f"S{at}", admit(document)) for at, document in enumerate(documents, start=1)], key, form)
+def rendered(*documents: Document, key: bytes = KEY, form: str = "xml", line_prefix: str = "") -> Envelope:
+    labelled = [(f"S{at}", admit(document)) for at, document in enumerate(documents, start=1)]
+    return render(labelled, key, form, line_prefix)
 
 
 def prepared(*documents: Document) -> list[Prepared]:
@@ -123,6 +124,22 @@ def test_an_envelope_can_be_read_back_and_its_nonce_stands_in_tags_only(form: st
     for at in range(1, len(documents) + 1):
         assert envelope.text.count(f"S{at}-{envelope.nonce}") == 2
         assert envelope.text.count(TAGS[form][1].format(f"S{at}", envelope.nonce)) == 1
+
+
+@pytest.mark.parametrize("form", FORMS)
+@settings(max_examples=30)
+@given(documents=st.lists(DOCUMENTS, min_size=1, max_size=3), prefix=st.sampled_from(["| ", "> ", "^^ "]))
+def test_a_line_prefix_is_before_every_line_and_can_be_taken_away(form: str, documents: list[Document], prefix: str):
+    envelope = rendered(*documents, form=form, line_prefix=prefix)
+    assert "".join(envelope.pieces) == envelope.text
+    found = []
+    for *shown, body in parse(envelope.text, form):
+        lines = body.split("\n")
+        assert all(line.startswith(prefix) for line in lines)
+        found.append((*shown, "\n".join(line[len(prefix) :] for line in lines)))
+    assert found == prepared(*documents)
+    plain = rendered(*documents, form=form)
+    assert envelope.nonce != plain.nonce or len(plain.nonce) == 4  # four digits may be the same by chance
 
 
 def test_envelopes_apart_from_each_other_share_nonce_and_note():
