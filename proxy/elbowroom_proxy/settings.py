@@ -142,6 +142,8 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
     """Reads `file`, or the defaults. Raises `InvalidConfig` with file and line. Writes nothing."""
     file = file or config_folder() / "elbowroom.yaml"
     marked = yaml.read(_text(file), str(file), File)
+    if not marked.value.model_list:
+        raise marked.fault("model_list", "names no model, so nothing can be served")
     general = _general(marked, environ)
     local, tokenizers = _local(marked, file.parent)
     catalog, notes = _countable(

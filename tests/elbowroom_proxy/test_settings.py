@@ -39,6 +39,14 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
+@pytest.mark.parametrize("text", ["", "model_list: []\n"])
+def test_a_configuration_without_a_model_serves_nobody(tmp_path, text):
+    file = tmp_path / "elbowroom.yaml"
+    file.write_text(text)
+    with pytest.raises(InvalidConfig, match="names no model"):
+        settings.load(file, {})
+
+
 def test_the_defaults_are_the_checkouts_and_have_the_two_demo_models(root):
     assert config_folder() == root / "config"
     found = load(environ={})

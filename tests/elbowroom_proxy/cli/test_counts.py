@@ -45,9 +45,9 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 def configured(redis_url: str) -> str:
-    Path("elbowroom.yaml").write_text(
-        json.dumps({"general_settings": {"redis_url": redis_url, "secret": "a secret of the tests"}})
-    )
+    models = [{"model_name": "gpt-4o", "litellm_params": {"model": "openai/gpt-4o"}}]
+    general = {"redis_url": redis_url, "secret": "a secret of the tests"}
+    Path("elbowroom.yaml").write_text(json.dumps({"model_list": models, "general_settings": general}))
     return "elbowroom.yaml"
 
 

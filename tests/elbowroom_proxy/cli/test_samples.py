@@ -59,4 +59,4 @@ def test_a_long_passage_is_made_of_pages():
 
 def test_the_files_are_where_the_wheel_takes_them_from():
     assert FOLDER.parent.name == "elbowroom_proxy"
-    assert sorted(path.name for path in FOLDER.iterdir()) == ["handbook.yaml", "requests.yaml"]
+    assert sorted(path.name for path in FOLDER.iterdir()) == ["handbook.yaml", "requests.yaml", "twelve.yaml"]
