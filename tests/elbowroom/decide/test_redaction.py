@@ -155,6 +155,12 @@ def test_the_longer_value_counts_where_a_part_is_found_alone():
     }
 
 
+def test_what_stands_in_one_chunk_is_of_that_chunk_alone():
+    found = done(talk(chunk(1, f"Is {KEY}."), chunk(2, "Fine.", title=None), {"id": "n", "text": None}))
+    assert [document.text for document in found.ready.request.documents] == [f"Is {ONE}.", "Fine.", None]
+    assert sorted(found.searched) == [0]
+
+
 def test_a_blank_chunk_is_no_chunk():
     found = done(talk(chunk(1, f"Is {KEY}"), chunk(2, " \u00a0"), chunk(3, "End.")))
     assert [document.text for document in found.ready.request.documents] == [f"Is {ONE}", " \u00a0", "End."]
