@@ -16,7 +16,7 @@ import structlog
 
 from elbowroom.decision import Setting, decide, recount
 from elbowroom.errors import ElbowroomError, InventedCitation, Overloaded
-from elbowroom.needs import Answer, Need, NeedRerank, NeedSummary
+from elbowroom.needs import Answer, AsideNeed, Need
 from elbowroom.read.request import read_request
 from elbowroom.records import Packed, Refused, Request
 from elbowroom.write.answer import Watch, watch_of
@@ -159,7 +159,7 @@ class Exchange:
         return request, outcome
 
     async def _answer(self, need: Need) -> Answer:
-        if isinstance(need, NeedRerank | NeedSummary):
+        if isinstance(need, AsideNeed):
             return await self._flow.aside(need, self._story.asides)
         return await self._flow.count(need, self._story.notes)
 
