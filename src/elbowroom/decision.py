@@ -247,11 +247,9 @@ class _Walk:
             question, choice.packing.admitted, self.ready, self.policy, setting.rights, shown_to, self.pieces,
             self.tally, setting.known, setting.hash_key, self.numbers,
         )  # fmt: skip
-        self.retrieval = second.told
-        self.notes += second.notes
+        self.retrieval, self.notes = second.told, [*self.notes, *second.notes]
         self.ready, self.searched = joined(self.ready, second), {**self.searched, **second.found.searched}
-        self.fates += denials(second.found.ready.denied, setting.hash_key)
-        self.request = self.ready.request
+        self.fates, self.request = self.fates + denials(second.found.ready.denied, setting.hash_key), self.ready.request
         more, lost = still_there(second.passages, self.searched, ())
         choice = (yield from choosing((*passages, *more), recipe)) if more else choice
         return structs.replace(choice, packing=structs.replace(choice.packing, dropped=lost + choice.packing.dropped))
