@@ -20,6 +20,7 @@ from msgspec import UNSET, Struct
 from elbowroom.errors import ElbowroomError, InventedCitation, UpstreamUnavailable
 from elbowroom.write.answer import Reader, Watch
 from elbowroom.write.citations import Citation
+from elbowroom.write.echoes import FLAGS
 from elbowroom.write.links import Link
 from elbowroom_proxy import calls, splice, sse, wire
 
@@ -244,7 +245,7 @@ class Streamed:
                 data = splice.replace(data, b"null", "choices", position, "finish_reason")
         elif choice.finish_reason is not None:
             text += choice.reader.finish()
-            notes = _notes(choice)
+            notes = _notes(choice.reader, annotated=choice.annotated)
         self._handed_on(text)
         if content:
             return b"", _changed(data, position, content, text, notes)
@@ -289,13 +290,11 @@ def _changed(data: bytes, position: int, content: str, text: str, notes: Mapping
     return data
 
 
-def _notes(choice: _Choice) -> dict[str, Any]:
+def _notes(reader: Reader, *, annotated: bool) -> dict[str, Any]:
     """What is said beside an answer. SDKs that join lists from several chunks go by `index`."""
-    if choice.reader is None:
-        return {}
-    entries = [] if choice.annotated else choice.reader.annotations()
+    entries = [] if annotated else reader.annotations()
     annotations = [{"index": index, **entry} for index, entry in enumerate(entries)]
-    told = {"annotations": annotations, "flagged": choice.reader.flagged()}
+    told = {"annotations": annotations, FLAGS: reader.flagged()}
     return {name: value for name, value in told.items() if value}
 
 

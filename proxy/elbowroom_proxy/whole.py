@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from elbowroom.write.answer import Reader, Watch
 from elbowroom.write.citations import Citation
+from elbowroom.write.echoes import FLAGS
 from elbowroom.write.links import Link
 from elbowroom_proxy import calls, splice
 
@@ -99,7 +100,7 @@ def _noted(body: bytes, position: int, message: _Message, reader: Reader, shown:
     if notes := reader.annotations():
         body = _annotated(body, position, message, notes)
     if flagged := reader.flagged():
-        body = splice.add(body, "flagged", msgspec.json.encode(flagged), *path)
+        body = splice.add(body, FLAGS, msgspec.json.encode(flagged), *path)
     return body
 
 

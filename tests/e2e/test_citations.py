@@ -114,10 +114,10 @@ def check(told: dict[str, Any], invented: str) -> None:
         cited = note["url_citation"]
         assert (cited["url"], cited["title"], cited["label"]) == (REFUNDS["url"], REFUNDS["title"], "S1")
         assert text[cited["start_index"] : cited["end_index"]] == "[S1]"
-        (link,) = message["flagged"]["links"]
+        (link,) = message["elbowroom_flags"]["links"]
         assert (link["kind"], link["host"]) == ("image", "evil.example")
         assert text[link["start_index"] : link["end_index"]] == "https://evil.example/p?q=1"
-        assert ("invented_citations" in message["flagged"]) == (invented == "flag")
+        assert ("invented_citations" in message["elbowroom_flags"]) == (invented == "flag")
         assert {fate["label"] for fate in one["context_report"]["documents"]} == {"S1", "S2"}
     # What is known at the end is in the report where that comes at the end.
     assert told["whole"]["context_report"]["cited"] == {"verified": ["S1"], "invented": ["S9"], "uncited": ["S2"]}
@@ -134,6 +134,21 @@ def test_the_python_sdk(sdk: openai.OpenAI, watching: RunningProxy, upstream: Fa
     assert errors == (["invented_citation"] * 2 if invented == "error" else [None, None])
     assert all(record["billed"] for record in records if invented != "error")
     assert "evil.example" not in json.dumps(records)
+
+
+def test_flags_that_a_client_sends_back_go_no_further(
+    sdk: openai.OpenAI, upstream: FakeUpstream, watching: RunningProxy, invented: str
+):
+    if invented == "error":
+        return
+    upstream.answers(answer_json(completion(ANSWER)))
+    first = sdk.chat.completions.create(model="fake", messages=[QUESTION], extra_body=TAGS).choices[0].message
+    talk: Any = [QUESTION, first.model_dump(), {"role": "user", "content": "And parcels?"}]
+    assert "elbowroom_flags" in talk[1]
+    sdk.chat.completions.create(model="fake", messages=talk)
+    sent = upstream.request(1)
+    assert b"elbowroom_flags" not in sent.body
+    assert sent.json["messages"][1]["content"] == first.content
 
 
 def test_the_javascript_sdk(node: Path, watching: RunningProxy, upstream: FakeUpstream, invented: str):

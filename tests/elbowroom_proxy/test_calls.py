@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletionChunk
@@ -318,6 +318,7 @@ ARGUMENTS = st.lists(st.sampled_from(["evil", ".example", "shop", '{"a":"', '"}'
 CALLS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["own", "find", "drop", ""]), ARGUMENTS), max_size=4)
 
 
+@settings(max_examples=40)
 @given(CALLS, st.integers(1, 300), st.booleans())
 def test_no_tainted_call_comes_through_whatever_the_pieces_and_cuts(made: list, size: int, blocks: bool):
     pieces = [

@@ -373,7 +373,7 @@ def test_what_should_not_be_trusted_is_named_beside_the_annotations():
     text = "[S1] [S9] ![x](https://evil.example/?q=1)"
     made = values(run(it, stream(*text)))[-2]["choices"][0]["delta"]
     assert len(made["annotations"]) == 1
-    assert made["flagged"] == {
+    assert made["elbowroom_flags"] == {
         "invented_citations": [{"label": "S9", "start_index": 5, "end_index": 9}],
         "links": [{"kind": "image", "host": "evil.example", "start_index": 15, "end_index": 40}],
     }

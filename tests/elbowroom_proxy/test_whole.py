@@ -71,7 +71,7 @@ def test_citations_become_annotations_and_the_rest_stays(before: dict, how: dict
     notes = [choice["message"].pop("annotations", None) for choice in new["choices"]]
     for choice in told["choices"]:
         choice["message"].pop("annotations", None)
-    flagged = new["choices"][0]["message"].pop("flagged")
+    flagged = new["choices"][0]["message"].pop("elbowroom_flags")
     assert flagged == {"invented_citations": [{"label": "S9", "start_index": 9, "end_index": 13}]}
     assert new == told
     theirs = before.get("annotations") or []
@@ -93,7 +93,7 @@ def test_an_invented_marker_is_stripped_or_refused():
     message = json.loads(answer.body)["choices"][0]["message"]
     assert message["content"] == "a  b [S1]"
     assert message["annotations"][0]["url_citation"]["start_index"] == 5
-    assert "flagged" not in message
+    assert "elbowroom_flags" not in message
     assert (answer.invented, answer.text_chars, answer.refused) == (("S9",), 9, False)
     refused = read(body, invented="error")
     assert refused.refused
@@ -103,7 +103,7 @@ def test_an_invented_marker_is_stripped_or_refused():
 
 def test_links_to_strangers_are_named():
     answer = read(json.dumps(completion("[x](https://kb.example/9) <img src=//evil.example/p>")).encode())
-    links = json.loads(answer.body)["choices"][0]["message"]["flagged"]["links"]
+    links = json.loads(answer.body)["choices"][0]["message"]["elbowroom_flags"]["links"]
     assert links == [{"kind": "image", "host": "evil.example", "start_index": 35, "end_index": 51}]
     assert [link.host for link in answer.foreign_links] == ["evil.example"]
     assert whole(answer.body, Watch(SOURCES)).foreign_links == ()

@@ -1,7 +1,7 @@
 """What an answer is held against: labels that were given out, hosts that were named, tools that may be called.
 
 Knows: which of a request's texts are trusted, and what a client is told beside the text: `annotations`, as clients read
-them, and `flagged` for what they should not trust.
+them, and `elbowroom_flags` for what they should not trust.
 Does not know: how the answer comes (streamed or whole), or what is recorded of it.
 """
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 from elbowroom.read.message import encode, join_members
 from elbowroom.read.rawjson import elements, members
 from elbowroom.records import Edit, Message, Model, Request
+from elbowroom.write.echoes import is_ours, without_echoes
 
 # Who refuses `max_tokens`, by family or name. Everybody else's compatible server knows it; some ignore the newer member
 # in silence, and a cap that is ignored is none.
@@ -43,7 +44,7 @@ def place(
     `messages` are the client's after the caller's own edits, which the caller names. `max_tokens` lowers the client's
     maximum for one choice and `output_cap` is sent where the client named none; None leaves things as they are. `made`:
     edits that `request.fields` already show and `request.body` does not.
-    Annotations that a client echoes go from every body that is rewritten anyway.
+    Annotations that a client echoes go from every body that is rewritten anyway; flags of our own rewrite it.
     """
     fields = dict(request.fields)
     edits = [
@@ -55,17 +56,12 @@ def place(
     ]
     came = [message.raw for message in request.messages]
     raws = [message.raw for message in messages]
-    if not edits and raws == came:
+    if not edits and raws == came and not any(map(is_ours, messages)):
         return Placed(request.body, ())
-    echoes = [
-        at for at, message in enumerate(messages) if message.role == "assistant" and "annotations" in message.value
-    ]
-    for at in echoes:
-        kept = members(raws[at])
-        del kept["annotations"]
-        raws[at] = join_members(kept)
-    if echoes:
+    told = [without_echoes(message) for message in messages]
+    if told != raws:
         edits.append(Edit.ANNOTATIONS_STRIPPED)
+        raws = told
     if raws != came:
         fields["messages"] = b"[" + b",".join(raws) + b"]"
     return Placed(join_members(fields), tuple(dict.fromkeys(edits)))

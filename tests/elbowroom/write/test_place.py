@@ -198,6 +198,13 @@ def test_echoed_annotations_go_only_from_a_body_that_is_rewritten():
     assert body.count(b'{"role":"assistant","content":"[S1] \\u0041"}') == 2
 
 
+def test_our_own_flags_go_from_any_body():
+    echo = '{"role":"assistant", "elbowroom_flags":{"links":[]}, "content":"[S1] \\u0041"}'
+    body, edits = put(request(USER, echo, USER))
+    assert edits == (Edit.ANNOTATIONS_STRIPPED,)
+    assert b'{"role":"assistant","content":"[S1] \\u0041"}' in body
+
+
 def test_messages_are_rebuilt_only_where_the_caller_changed_them():
     asked = request(SYSTEM, USER, USER)
     body, edits = put(asked, messages=asked.messages[:1] + asked.messages[2:])
