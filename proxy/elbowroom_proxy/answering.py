@@ -6,8 +6,9 @@ Does not know: how an answer is found (`tokens` does), or what the walk makes of
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from elbowroom.clean.find import find
 from elbowroom.count.counter import Counter, Tally
@@ -18,36 +19,61 @@ Asked = TypeVar("Asked", bound=Need)
 Result = TypeVar("Result")
 
 
-async def drive(walk: Generator[Asked, Answer, Result], answer: Callable[[Asked], Awaitable[Answer]]) -> Result:
-    """The walk's result. A question that cannot be answered is thrown back into the walk, which may know better."""
+class End(NamedTuple, Generic[Result]):
+    """What a walk ended in."""
+
+    value: Result
+
+
+def advance(
+    walk: Generator[Asked, Answer, Result], answer: Answer | None, error: ElbowroomError | None = None
+) -> Asked | End[Result]:
+    """The walk's next question after this answer (None: its first), or its end. A question that cannot be answered is
+    thrown back into the walk, which may know better.
+    """
     try:
-        need = next(walk)
-        while True:
-            try:
-                answered = await answer(need)
-            except ElbowroomError as error:
-                need = walk.throw(error)
-            else:
-                need = walk.send(answered)
+        if error is not None:
+            return walk.throw(error)
+        return next(walk) if answer is None else walk.send(answer)
     except StopIteration as end:
-        result: Result = end.value
-        return result
+        return End(end.value)
+
+
+async def drive(
+    walk: Generator[Asked, Answer, Result],
+    answer: Callable[[Asked], Awaitable[Answer]],
+    *,
+    aside: bool = False,
+) -> Result:
+    """The walk's result. With `aside` its steps run on a thread, since they take long; it must share nothing then."""
+
+    async def step(answered: Answer | None, error: ElbowroomError | None = None) -> Asked | End[Result]:
+        return await asyncio.to_thread(advance, walk, answered, error) if aside else advance(walk, answered, error)
+
+    moved = await step(None)
+    while not isinstance(moved, End):
+        try:
+            answered = await answer(moved)
+        except ElbowroomError as error:
+            moved = await step(None, error)
+        else:
+            moved = await step(answered)
+    result: Result = moved.value
+    return result
 
 
 def drive_here(walk: Generator[Asked, Answer, Result], answer: Callable[[Asked], Answer]) -> Result:
     """The same without a loop, for commands that work offline and for replays."""
-    try:
-        need = next(walk)
-        while True:
-            try:
-                answered = answer(need)
-            except ElbowroomError as error:
-                need = walk.throw(error)
-            else:
-                need = walk.send(answered)
-    except StopIteration as end:
-        result: Result = end.value
-        return result
+    moved = advance(walk, None)
+    while not isinstance(moved, End):
+        try:
+            answered = answer(moved)
+        except ElbowroomError as error:
+            moved = advance(walk, None, error)
+        else:
+            moved = advance(walk, answered)
+    result: Result = moved.value
+    return result
 
 
 def offline(count: Callable[[NeedCounts], Answer]) -> Callable[[Need], Answer]:

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import NamedTuple
 
 import structlog
@@ -33,6 +34,7 @@ from elbowroom_proxy.whole import whole, with_report
 
 PING = b": ping\n\n"
 SETTLE = 0.2  # seconds to wait for the end of a body whose last event was relayed, so that its connection is kept
+LARGE_BODY = 256 << 10  # bytes; reading and deciding such a body takes long enough to keep others waiting
 SHUTDOWN = Overloaded("The proxy is shutting down.")
 
 log = structlog.get_logger("elbowroom")
@@ -135,26 +137,28 @@ class Exchange:
         flow, story = self._flow, self._story
         policy = flow.policy
         story.principal = principal = await flow.identify(self._headers)
-        story.request = request = read_request(
-            body, self._headers, max_documents=policy.max_documents, documents=policy.documents
-        )
+        large = len(body) > LARGE_BODY
+        read = partial(read_request, max_documents=policy.max_documents, documents=policy.documents)
+        request = await asyncio.to_thread(read, body, self._headers) if large else read(body, self._headers)
+        story.request = request
         story.model = model = flow.catalog.find(request.model)
         check_model(principal, model)
         counter = flow.counters[model.name]
         asks, learned = model.name in flow.count_endpoints, flow.calibration.learned(model)
         compressor = flow.catalog.by_name.get(policy.evidence.compress.model or "")
         setting = Setting(
-            principal, policy, model, counter, flow.nonce_key, flow.hash_key, flow.known, asks, learned,
+            principal, policy, model, counter, flow.nonce_key, flow.hash_key,
+            flow.known.apart() if large else flow.known, asks, learned,
             now=time.time(), label_keys=flow.label_keys, rerankers=flow.rerankers,
             compressor=compressor.accepts if compressor is not None else None,
         )  # fmt: skip
-        outcome = await drive(decide(request, setting), self._answer)
+        outcome = await drive(decide(request, setting), self._answer, aside=large)
         story.decision = outcome.decision
         if isinstance(outcome, Packed):
             self._watch = watch_of(request, outcome, policy)
         if isinstance(outcome, Packed) and outcome.reply is None and outcome.decision.counted is None:
             # It fits whatever the count says, so the count need not be waited for.
-            story.counting = asyncio.create_task(drive(recount(request, setting), self._answer))
+            story.counting = asyncio.create_task(drive(recount(request, setting), self._answer, aside=large))
             flow.work(story.counting)
         return request, outcome
 

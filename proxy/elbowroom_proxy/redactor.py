@@ -68,9 +68,7 @@ class Redactor:
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _search(
-        self, texts: Sequence[str], packs: tuple[str, ...], deadline: float, made: dict[str, Findings]
-    ) -> None:
+    def _search(self, texts: Sequence[str], packs: tuple[str, ...], deadline: float, made: dict[str, Findings]) -> None:
         def late() -> bool:
             return perf_counter() > deadline
 

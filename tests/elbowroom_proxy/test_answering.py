@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -47,11 +48,18 @@ async def with_loop(steps: Steps[list[Any]]) -> list[Any]:
     return await drive(steps, answer)
 
 
+async def with_threads(steps: Steps[list[Any]]) -> list[Any]:
+    async def answer(asked: Need) -> Answer:
+        return offline(lengths)(asked)
+
+    return await drive(steps, answer, aside=True)
+
+
 async def without_loop(steps: Steps[list[Any]]) -> list[Any]:
     return drive_here(steps, offline(lengths))
 
 
-@pytest.fixture(params=[with_loop, without_loop])
+@pytest.fixture(params=[with_loop, with_threads, without_loop])
 def driven(request: pytest.FixtureRequest) -> Drive:
     found: Drive = request.param
     return found
@@ -65,6 +73,19 @@ async def test_each_question_is_answered_once_and_in_order(driven):
 async def test_what_the_walk_does_not_catch_comes_out(driven):
     with pytest.raises(ElbowroomError, match="too long"):
         await driven(walk(4))
+
+
+async def test_aside_no_step_is_taken_on_the_loop_s_thread():
+    def steps() -> Steps[set[int]]:
+        threads = {threading.get_ident()}
+        yield need("x")
+        return threads | {threading.get_ident()}
+
+    async def answer(_: Need) -> Answer:
+        return (1,)
+
+    assert threading.get_ident() not in await drive(steps(), answer, aside=True)
+    assert await drive(steps(), answer) == {threading.get_ident()}
 
 
 def test_offline_no_provider_is_asked():

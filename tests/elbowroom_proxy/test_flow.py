@@ -341,6 +341,16 @@ def test_usage_that_the_client_asked_for_is_not_hidden(proxy, upstream):
     assert usage_chunk() in answer.content
 
 
+def test_a_large_body_is_decided_like_any_other_away_from_the_loop(proxy, upstream):
+    upstream.answers(answer_json(completion("fine")))
+    long = " ".join(f"Office {i} opens at nine." for i in range(12_000))
+    answer = post(proxy, {**TAGGED, "documents": [{"id": "long", "text": long}, *DOCUMENTS]})
+    assert answer.status_code == 200
+    documents = record(proxy, answer)["documents"]
+    assert [one["decision"] for one in documents] == ["admitted", "admitted", "dropped"]
+    assert documents[0]["spans"]
+
+
 async def test_an_exchange_is_an_iterator_and_needs_no_server(proxy):
     flow = proxy.service.flow
     exchange = Exchange(flow, {})

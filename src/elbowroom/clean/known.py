@@ -47,6 +47,10 @@ class Known:
             self._texts[raw] = text
         return text
 
+    def apart(self) -> Known:
+        """An empty one of the same size and control strings, for a thread of its own."""
+        return Known(self.max_bytes, self.live)
+
     def line(self, raw: str) -> str:
         """A title or another attribute as it may be shown; short, so it is not kept."""
         return clean_line(raw, live=self.live)

@@ -15,6 +15,14 @@ def test_a_known_text_is_the_same_record() -> None:
     assert len(known) == 1
 
 
+def test_one_apart_knows_nothing_and_has_the_same_size() -> None:
+    known = Known(1 << 16)
+    text = known.text("a text")
+    apart = known.apart()
+    assert (len(apart), apart.max_bytes, apart.live) == (0, known.max_bytes, known.live)
+    assert apart.text("a text") is not text
+
+
 def test_the_least_recently_used_goes_first() -> None:
     one = Text.of("a" * 1000).size
     known = Known(3 * one)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,7 @@ def test_a_maker_with_instructions_of_its_own_costs_more():
 
 def test_of_an_unknown_maker_the_dearest_is_expected():
     assert all(DEAREST.always >= one.always and DEAREST.with_tools >= one.with_tools for one in HIDDEN.values())
-    empty = {"messages": []}
+    empty: dict[str, Any] = {"messages": []}
     assert counter("unknown").plan(empty).constant == DEAREST.always > counter().plan(empty).constant
 
 
