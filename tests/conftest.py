@@ -52,7 +52,8 @@ def redis_server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def redis_url(redis_server: RedisServer) -> str:
-    """The address of an empty Redis."""
+    """The address of an empty Redis whose statistics begin anew."""
     with redis.Redis.from_url(redis_server.url) as client:
         client.flushall()
+        client.config_resetstat()
     return redis_server.url

@@ -161,6 +161,7 @@ def test_the_headers_of_a_raw_response(client: openai.OpenAI, proxy: RunningProx
         "x-elbowroom-evidence-tokens": str(record["evidence_tokens"]),
         "x-elbowroom-admitted": "2",
         "x-elbowroom-dropped": "0",
+        "x-elbowroom-evidence-sufficient": "true",
         "x-elbowroom-prompt-tokens": str(record["counted"]["tokens"]),
         "x-elbowroom-count-basis": "modelled",
     }
