@@ -8,7 +8,6 @@ Does not know: any cue; the policy has them.
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,25 +49,14 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """0: every line was a question. 1: one was none, and was skipped. 2: there is nothing to read."""
     policy = settings.load().policy if args.policy is None else settings.load_policy(args.policy)
-    try:
-        data = lines.content(args.file)
-    except OSError as error:
-        print(f"{args.file}: {error.strerror}", file=sys.stderr)
-        return 2
-    done: list[tuple[Mapping[str, Any], Routed]] = []
-    status = 0
+
+    def judge(row: lines.Row) -> Routed | str:
+        question = row.get("question")
+        return route(row, question, policy) if isinstance(question, str) else "there is no question"
+
     if not args.json:
         print(COLUMNS.format("id", "class", "reserve", "follow-up", "by", "cue"))
-    for number, row in lines.objects(data):
-        question = None if isinstance(row, str) else row.get("question")
-        if isinstance(row, str) or not isinstance(question, str):
-            fault = row if isinstance(row, str) else "there is no question"
-            print(f"{args.file}:{number}: {fault}", file=sys.stderr)
-            status = 1
-            continue
-        routed = route(row, question, policy)
-        done.append((row, routed))
-        print(_json(routed) if args.json else _line(routed))
+    status, done = lines.judged(args.file, judge, lambda _, one: print(_json(one) if args.json else _line(one)))
     if not args.json and done:
         print("", *table(done), sep="\n")
     return status

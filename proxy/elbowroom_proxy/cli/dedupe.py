@@ -7,7 +7,6 @@ Does not know: what a copy is; the engine does, and the registry whose text stay
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,26 +63,16 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """0: every line was a pair. 1: one was none, and was skipped. 2: there is nothing to read."""
     policy = settings.load().policy if args.policy is None else settings.load_policy(args.policy)
-    try:
-        data = lines.content(args.file)
-    except OSError as error:
-        print(f"{args.file}: {error.strerror}", file=sys.stderr)
-        return 2
-    done: list[tuple[Mapping[str, Any], Compared]] = []
-    status = 0
-    for number, row in lines.objects(data):
+
+    def judge(row: lines.Row) -> Compared | str:
         try:
-            compared = compare(row, policy) if not isinstance(row, str) else row
+            return compare(row, policy)
         except ElbowroomError as error:
-            compared = error.message
-        if isinstance(row, str) or isinstance(compared, str):
-            print(f"{args.file}:{number}: {compared}", file=sys.stderr)
-            status = 1
-            continue
-        if not args.json and not done:
-            print(COLUMNS.format("a", "b", "says", "stays", "why"))
-        done.append((row, compared))
-        print(_json(row, compared) if args.json else _line(compared))
+            return error.message
+
+    if not args.json:
+        print(COLUMNS.format("a", "b", "says", "stays", "why"))
+    status, done = lines.judged(args.file, judge, lambda row, one: print(_json(row, one) if args.json else _line(one)))
     if not args.json and done:
         print("", *table(done), sep="\n")
     return status

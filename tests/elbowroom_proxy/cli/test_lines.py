@@ -37,3 +37,19 @@ def test_a_file_or_standard_input(tmp_path, monkeypatch):
     assert lines.content("-") == b"[]"
     with pytest.raises(OSError):
         lines.content(str(tmp_path / "nowhere"))
+
+
+def test_one_bad_row_is_named_and_does_not_stop_the_others(tmp_path, capsys):
+    file = tmp_path / "rows"
+    file.write_bytes(b'{"n": 1}\n{"n": -1}\n[]\n{"n": 2}')
+    shown = []
+    status, done = lines.judged(
+        str(file), lambda row: row["n"] if row["n"] > 0 else "negative", lambda _, made: shown.append(made)
+    )
+    assert (status, done, shown) == (1, [({"n": 1}, 1), ({"n": 2}, 2)], [1, 2])
+    assert capsys.readouterr().err.splitlines() == [f"{file}:2: negative", f"{file}:3: not a JSON object"]
+
+
+def test_a_file_that_cannot_be_read_is_said(tmp_path, capsys):
+    assert lines.judged(str(tmp_path / "nowhere"), lambda row: row, lambda _, __: None) == (2, [])
+    assert "nowhere: No such file" in capsys.readouterr().err
