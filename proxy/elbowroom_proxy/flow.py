@@ -10,22 +10,17 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
-from functools import partial
 from typing import NamedTuple
 
 import structlog
 
-from elbowroom.decision import Setting, decide, recount
 from elbowroom.errors import ElbowroomError, InventedCitation, Overloaded
-from elbowroom.needs import Answer, AsideNeed, Need
-from elbowroom.read.request import read_request
 from elbowroom.records import Packed, Refused, Request
-from elbowroom.write.answer import Watch, watch_of
+from elbowroom.write.answer import Watch
 from elbowroom_proxy import wire
-from elbowroom_proxy.answering import drive
+from elbowroom_proxy.deciding import decided
 from elbowroom_proxy.ownreply import OwnReply
 from elbowroom_proxy.ports import Call, Reply
-from elbowroom_proxy.principal import check_model
 from elbowroom_proxy.quiet import settled, with_silences
 from elbowroom_proxy.shared import Shared
 from elbowroom_proxy.story import Story
@@ -34,7 +29,6 @@ from elbowroom_proxy.whole import whole, with_report
 
 PING = b": ping\n\n"
 SETTLE = 0.2  # seconds to wait for the end of a body whose last event was relayed, so that its connection is kept
-LARGE_BODY = 256 << 10  # bytes; reading and deciding such a body takes long enough to keep others waiting
 SHUTDOWN = Overloaded("The proxy is shutting down.")
 
 log = structlog.get_logger("elbowroom")
@@ -108,7 +102,7 @@ class Exchange:
 
     async def _respond(self, body: bytes) -> AsyncGenerator[Part, None]:
         self._story.restart()
-        request, outcome = await self._decide(body)
+        request, outcome, self._watch = await decided(self._flow, self._story, self._headers, body)
         if isinstance(outcome, Refused):
             for part in self._failure(outcome):
                 yield part
@@ -132,40 +126,6 @@ class Exchange:
         if streamed.failed:
             self._story.fail(reply.status, streamed.failed, "The stream ended in an error.")
         await settled(chunks, SETTLE)
-
-    async def _decide(self, body: bytes) -> tuple[Request, Packed | Refused]:
-        flow, story = self._flow, self._story
-        policy = flow.policy
-        story.principal = principal = await flow.identify(self._headers)
-        large = len(body) > LARGE_BODY
-        read = partial(read_request, max_documents=policy.max_documents, documents=policy.documents)
-        request = await asyncio.to_thread(read, body, self._headers) if large else read(body, self._headers)
-        story.request = request
-        story.model = model = flow.catalog.find(request.model)
-        check_model(principal, model)
-        counter = flow.counters[model.name]
-        asks, learned = model.name in flow.count_endpoints, flow.calibration.learned(model)
-        compressor = flow.catalog.by_name.get(policy.evidence.compress.model or "")
-        setting = Setting(
-            principal, policy, model, counter, flow.nonce_key, flow.hash_key,
-            flow.known.apart() if large else flow.known, asks, learned,
-            now=time.time(), label_keys=flow.label_keys, rerankers=flow.rerankers,
-            compressor=compressor.accepts if compressor is not None else None,
-        )  # fmt: skip
-        outcome = await drive(decide(request, setting), self._answer, aside=large)
-        story.decision = outcome.decision
-        if isinstance(outcome, Packed):
-            self._watch = watch_of(request, outcome, policy)
-        if isinstance(outcome, Packed) and outcome.reply is None and outcome.decision.counted is None:
-            # It fits whatever the count says, so the count need not be waited for.
-            story.counting = asyncio.create_task(drive(recount(request, setting), self._answer, aside=large))
-            flow.work(story.counting)
-        return request, outcome
-
-    async def _answer(self, need: Need) -> Answer:
-        if isinstance(need, AsideNeed):
-            return await self._flow.aside(need, self._story.asides)
-        return await self._flow.count(need, self._story.notes)
 
     async def _send(self, request: Request, packed: Packed) -> Reply:
         story = self._story

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 from jwt import PyJWK
 from msgspec import Struct
 
+from elbowroom.budget.hold import Amounts, Held, Hold, Settled, Standing, Swept
+from elbowroom.budget.limits import Account
 from elbowroom.records import Principal
 
 
@@ -147,3 +149,40 @@ class Differences(Protocol):
 
     async def lists(self) -> Mapping[str, Sequence[int]] | None:
         """Every list, the latest first; None while the store cannot be reached."""
+
+
+class Ledger(Protocol):
+    """Keeps what every level has spent and what is held. Each call is one step: all of it happens, or nothing.
+
+    Each raises `LedgerUnavailable` where nobody could say, within its own time limit. A call that is cancelled or late
+    leaves nothing behind that a later caller could take for its own answer; a hold whose answer nobody got is released.
+    """
+
+    async def start(self) -> None: ...
+
+    async def hold(self, hold: Hold, *, seconds: float) -> Held:
+        """Takes from every level or from none. The hold ends `seconds` from now, unless it is renewed. Idempotent."""
+
+    async def renew(self, ident: str, account: Account, *, seconds: float) -> bool:
+        """Moves the hold's end; False where there is no such hold any more."""
+
+    async def settle(self, ident: str, account: Account, came_to: Amounts) -> Settled:
+        """Puts what it came to in place of what was held. Idempotent: the first settlement is the one that counts."""
+
+    async def release(self, ident: str, account: Account) -> None:
+        """Nothing was spent. Idempotent; says nothing of holds that are not there."""
+
+    async def sweep(self, org: str) -> Sequence[Swept]:
+        """Charges in full, as unconfirmed, every hold of the organisation that is past its end."""
+
+    async def standing(self, account: Account) -> tuple[Standing, ...]:
+        """Every limit of the account and where it stands now."""
+
+    def glance(self, account: Account) -> tuple[Standing, ...]:
+        """The limits that would refuse any request at all, by the last answer, if that is a second old at most; asks
+        nobody.
+        """
+
+    async def healthy(self) -> bool: ...
+
+    async def close(self) -> None: ...

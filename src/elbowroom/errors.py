@@ -127,6 +127,27 @@ class InventedCitation(ElbowroomError):
     status_hint = 502
 
 
+class InsufficientQuota(ElbowroomError):
+    """What may be spent in a period is spent or held."""
+
+    code = "insufficient_quota"
+    status_hint = 429
+
+
+class RateLimitExceeded(ElbowroomError):
+    """More than may be asked in a minute, or at once."""
+
+    code = "rate_limit_exceeded"
+    status_hint = 429
+
+
+class LedgerUnavailable(ElbowroomError):
+    """Whether there is room in the budgets cannot be said, and the policy does not go on without."""
+
+    code = "ledger_unavailable"
+    status_hint = 503
+
+
 class Overloaded(ElbowroomError):
     code = "overloaded"
     status_hint = 503

@@ -1,0 +1,71 @@
+"""One request's decision: who asks, under which policy, of which model, and what becomes of it.
+
+Knows: what the engine is given for a request, that a large body is decided on a thread, and that a count which need not
+be waited for is not.
+Does not know: what the engine does, what is sent, or what is answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple
+
+from elbowroom.decision import Setting, decide, recount
+from elbowroom.needs import Answer, AsideNeed, Need
+from elbowroom.read.request import read_request
+from elbowroom.records import Packed, Refused, Request
+from elbowroom.write.answer import Watch, watch_of
+from elbowroom_proxy.answering import drive
+from elbowroom_proxy.principal import check_model
+from elbowroom_proxy.shared import Shared
+from elbowroom_proxy.story import Story
+
+LARGE_BODY = 256 << 10  # bytes; reading and deciding such a body takes long enough to keep others waiting
+
+
+class Decided(NamedTuple):
+    request: Request
+    outcome: Packed | Refused
+    watch: Watch  # what the answer is held to
+
+
+async def decided(flow: Shared, story: Story, headers: Mapping[str, str], body: bytes) -> Decided:
+    """Reads and decides, and tells the story as it goes. Raises an `ElbowroomError` for who may not ask, and for what
+    cannot be read.
+    """
+
+    async def answer(need: Need) -> Answer:
+        if isinstance(need, AsideNeed):
+            return await flow.aside(need, story.asides)
+        return await flow.count(need, story.notes)
+
+    policy = flow.policy
+    story.principal = principal = await flow.identify(headers)
+    large = len(body) > LARGE_BODY
+    read = partial(read_request, max_documents=policy.max_documents, documents=policy.documents)
+    request = await asyncio.to_thread(read, body, headers) if large else read(body, headers)
+    story.request = request
+    story.model = model = flow.catalog.find(request.model)
+    check_model(principal, model)
+    counter = flow.counters[model.name]
+    asks, learned = model.name in flow.count_endpoints, flow.calibration.learned(model)
+    compressor = flow.catalog.by_name.get(policy.evidence.compress.model or "")
+    setting = Setting(
+        principal, policy, model, counter, flow.nonce_key, flow.hash_key,
+        flow.known.apart() if large else flow.known, asks, learned,
+        now=time.time(), label_keys=flow.label_keys, rerankers=flow.rerankers,
+        compressor=compressor.accepts if compressor is not None else None,
+    )  # fmt: skip
+    outcome = await drive(decide(request, setting), answer, aside=large)
+    story.decision = outcome.decision
+    watch = Watch()
+    if isinstance(outcome, Packed):
+        watch = watch_of(request, outcome, policy)
+        if outcome.reply is None and outcome.decision.counted is None:
+            # It fits whatever the count says, so the count need not be waited for.
+            story.counting = asyncio.create_task(drive(recount(request, setting), answer, aside=large))
+            flow.work(story.counting)
+    return Decided(request, outcome, watch)

@@ -1,0 +1,40 @@
+"""Who is limited, and to what.
+
+Knows: the limits of an organisation, a team and a key, and that all three must agree to a request.
+Does not know: what has been spent, any price, any clock, where the limits were written.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Period = Literal["1h", "1d", "1mo"]  # of the calendar in the organisation's time zone
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """None: not limited. 0: nothing at all."""
+
+    rpm: int | None = None  # requests in any 60 seconds
+    tpm: int | None = None  # tokens in any 60 seconds: packed prompts and the room for their answers
+    parallel: int | None = None  # requests at once
+    tokens: int | None = None  # in one period: prompts, and all that may be emitted
+    micro_usd: int | None = None  # in one period
+    period: Period = "1mo"
+
+
+class Entity(Struct, frozen=True):
+    """One level that must agree."""
+
+    kind: Literal["org", "team", "key"]
+    name: str  # `acme`, `acme/support`, `acme/support/bot`
+    limits: Limits
+
+
+class Account(Struct, frozen=True):
+    """Whom a request is charged to: every level, the largest first."""
+
+    org: str  # everything of one organisation is kept in one place, and changes in one step
+    timezone: str  # an IANA name
+    entities: tuple[Entity, ...]
