@@ -6,12 +6,15 @@ Does not know: any adapter. Only `app` and the command line put the two together
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from jwt import PyJWK
 from msgspec import Struct
 
+from elbowroom.account.row import Row
+from elbowroom.account.search import Filters, Overview, Page, Scope
 from elbowroom.budget.hold import Amounts, Held, Hold, Settled, Standing, Swept
 from elbowroom.budget.limits import Account
 from elbowroom.records import Principal
@@ -88,6 +91,67 @@ class TraceSink(Protocol):
 
     async def close(self) -> None:
         """Everything queued is on disk when this returns."""
+
+
+class Place(Struct, frozen=True):
+    """Where a record's line lies."""
+
+    folder: str
+    file: str  # its name in the folder
+    offset: int  # bytes
+    length: int  # bytes, without the line feed
+
+
+class Mark(Struct, frozen=True):
+    """How far a file is indexed."""
+
+    file: int  # the inode: a file that takes another's name begins anew
+    offset: int  # bytes; a line begins there, or the file ends
+
+
+class Writing(Protocol):
+    """An index that nobody else writes to. What was written is there for readers once the context ends well."""
+
+    def marks(self, folder: str) -> Mapping[str, Mark]:
+        """By file name."""
+
+    def add(self, rows: Sequence[tuple[Row, Place]]) -> None: ...
+
+    def mark(self, folder: str, file: str, mark: Mark, unread: int) -> None:
+        """The file is indexed up to there. `unread`: how many lines more were no record."""
+
+    def forget(self, folder: str, file: str | None = None) -> None:
+        """Nothing of that file is indexed any more; of no file of the folder, where none is named."""
+
+
+class TraceIndex(Protocol):
+    """Finds records. It can be made anew from the files at any time, so losing it loses nothing.
+
+    Every call may be made from any thread; it waits for a disk. Raises `OSError` where that cannot be.
+    """
+
+    def folders(self) -> tuple[str, ...]:
+        """Which folders it is an index of, absolute; its own first."""
+
+    def cover(self, folders: Sequence[str]) -> None:
+        """From now on it is an index of these, and of its own folder. What it had of others is forgotten."""
+
+    def writing(self) -> AbstractContextManager[Writing | None]:
+        """None: another process, or another thread, is writing."""
+
+    def page(self, filters: Filters, scope: Scope, *, after: str | None = None, most: int = 50) -> Page:
+        """The newest first, from where `after` (a page's) ended. Raises `InvalidRequest` for an `after` of nobody."""
+
+    def find(self, ident: str, scope: Scope) -> tuple[Row, Place] | None:
+        """The latest with that trace id, x-request-id or x-client-request-id; requests only."""
+
+    def each(self, filters: Filters, scope: Scope) -> Iterator[tuple[Row, Place]]:
+        """All of them, the newest first."""
+
+    def overview(self, filters: Filters, scope: Scope) -> Overview:
+        """Without limits: they are no record's."""
+
+    def close(self) -> None: ...
 
 
 class Question(Struct, frozen=True):
