@@ -10,15 +10,12 @@ from typing import Any
 import pytest
 
 from elbowroom.account.trace import Facts, record
-from elbowroom.records import Learned, Packed, Principal
 from elbowroom_proxy.__main__ import main
 from elbowroom_proxy.cli.pack import Offline
-from elbowroom_proxy.cli.replay import Again, Asked
 from elbowroom_proxy.cli.samples import samples
-from elbowroom_proxy.settings import Settings, load
+from elbowroom_proxy.settings import load
 from elbowroom_proxy.sinks.line import encode
 from tests.command import elbowroom
-from tests.planted import planted
 
 ASKED: dict[str, Any] = {
     "model": "demo-small",
@@ -62,24 +59,6 @@ def strict(tmp_path: Path) -> str:
         "id: strict\npacker: topk\nevidence: {rerank_keep: 1}\ngates: [over_budget]\n"
     )
     return "strict.yaml"
-
-
-def settings_here() -> Settings:
-    return load(environ={})
-
-
-def test_recorded_answers_give_the_same_bytes_and_nothing_is_counted(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    configured = settings_here()
-    first = Offline(configured, None, None).pack(BODY)
-    again = Again(configured, [])
-    monkeypatch.setattr(again, "_count", None)
-    outcome = again.recorded(first.story, Asked(BODY), configured.policy)
-    assert isinstance(outcome, Packed)
-    assert outcome.body == first.body
-    facts = Facts(trace_id="", time="", upstream="demo", upstream_model="demo-small", principal=Principal())
-    told = record(outcome.decision, facts)
-    assert told == first.story
 
 
 def test_a_trace_comes_out_as_recorded(command):
@@ -151,31 +130,6 @@ def test_a_policy_that_is_not_at_hand_is_said(command, strict):
     assert "together   1 replayed, 1 of them changed" in out
 
 
-def test_what_bills_had_taught_is_part_of_the_recording(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    again = Again(settings_here(), [])
-    taught = story(learned={"largest": 7, "bills": 3, "refused": 0})
-    outcome = again.recorded(taught, Asked(BODY), settings_here().policy)
-    assert outcome is not None
-    assert outcome.decision is not None
-    assert outcome.decision.learned == Learned(7, 3)
-
-
-def test_places_of_secrets_are_recorded_and_replayed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    key = planted("aws_key")[0]
-    body = json.dumps({**ASKED, "documents": [{"id": "a", "text": f"The FH-300 has the key {key}."}]}).encode()
-    told = story(body)
-    assert key not in json.dumps(told)
-    again, policy = Again(settings_here(), []), settings_here().policy
-    outcome = again.recorded(told, Asked(body), policy)
-    assert isinstance(outcome, Packed)
-    assert b"the key [REDACTED:aws_key#1]." in outcome.body
-    # A record from before anything was searched, and one of other texts, fit no question.
-    for answers in (told["answers"][1:], [[[]], *told["answers"][1:]], [told["answers"][0], told["answers"][0]]):
-        assert again.recorded({**told, "answers": answers}, Asked(body), policy) is None
-
-
 def test_a_refusal_under_the_other_policy_is_said(command, tmp_path):
     Path("p.yaml").write_text("id: p\nmax_documents: 1\n")
     status, _, err = command([story()], [{"trace_id": "aaa", "body": ASKED}], "--policy", "p.yaml")
@@ -240,26 +194,3 @@ def test_what_cannot_be_replayed_is_said(command, capsys):
     Path("cases.jsonl").write_text('{"id": "c", "question": "?", "documents": [], "expected": [[{"id": "a"}]]}')
     assert main(["replay", "--cases", "cases.jsonl"]) == 2
     assert "two ways of packing can be compared; the options name 1" in capsys.readouterr().err
-
-
-def test_who_asked_is_recorded_with_its_rights_and_asks_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    label: dict[str, Any] = {
-        "tenant": "acme",
-        "label": "internal",
-        "deny_groups": [],
-        "visibility": "tenant",
-        "expires_at": None,
-    }
-    documents = [{**one, "access": label} for one in ASKED["documents"]]
-    documents[0] = {**documents[0], "access": {**label, "tenant": "other"}}
-    body = json.dumps({**ASKED, "documents": documents}).encode()
-    configured, ann = settings_here(), Principal("ann", "acme", ("hr",), "internal", keyed=True)
-    first = Offline(configured, None, None, ann).pack(body)
-    recorded = json.loads(encode({**first.story, "trace_id": "aaa"}))
-    outcome = Again(configured, []).recorded(recorded, Asked(body), configured.policy)
-    assert isinstance(outcome, Packed)
-    assert outcome.body == first.body
-    assert outcome.decision.documents[0].reason == "not_permitted"
-    everybody = Again(configured, []).recorded({**recorded, "principal": None}, Asked(body), configured.policy)
-    assert everybody is None or everybody.decision != outcome.decision

@@ -1,0 +1,186 @@
+"""A recorded decision taken again: as it was, and under another policy, passage by passage.
+
+Knows: which of a record's fields a decision must bring out again, and that its recorded answers are all that it asked.
+Does not know: where records and requests are kept, or how a difference is shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct, structs
+
+from elbowroom.account.changes import Change, changes
+from elbowroom.account.trace import Facts, record
+from elbowroom.clean.known import Known
+from elbowroom.decision import Setting, decide
+from elbowroom.needs import Answer, Need, NeedCounts, NeedRedaction
+from elbowroom.read.policy import Policy
+from elbowroom.read.request import read_request
+from elbowroom.records import Fate, Learned, Packed, Principal, Refused
+from elbowroom_proxy.answering import drive_here
+from elbowroom_proxy.principal import OPEN
+from elbowroom_proxy.settings import Keys, Settings
+from elbowroom_proxy.vocabularies import live
+
+KNOWN_BYTES = 32 << 20  # of document texts whose analysis is kept
+DECIDED = (
+    "mode", "model", "policy", "query_class", "classified", "window", "evidence_tokens", "documents", "tool_results",
+    "history_dropped", "examples_dropped", "edits",
+)  # fmt: skip
+
+
+class Told(Struct, frozen=True):
+    """One request, decided twice."""
+
+    id: str
+    changes: list[Change]
+    same: int  # documents whose fate did not change
+    tokens: tuple[int, int]  # of evidence, before and after
+    exact: bool | None = None  # the recorded decision came out again; None: that was not tried
+    note: str = ""
+
+
+class Asked(Struct, frozen=True):
+    """A request as the client sent it."""
+
+    body: bytes
+    headers: dict[str, str] = {}  # those that speak to the proxy: `x-elbowroom-class`, ...
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Asked:
+        """`body` as an object, or as the text that it was."""
+        body, headers = row["body"], row.get("headers") or {}
+        text = body if isinstance(body, str) else json.dumps(body)
+        return cls(text.encode(), {str(name).lower(): str(value) for name, value in headers.items()})
+
+
+class Again:
+    """Recorded decisions taken again."""
+
+    def __init__(
+        self, configured: Settings, keys: Keys, policies: Sequence[Policy], answer: Callable[[Need], Answer]
+    ) -> None:
+        """`keys` are those that the records were made with. A record under one of `policies` is repeated; what a
+        recording does not say is asked of `answer`.
+        """
+        self._keys = keys
+        self._configured = configured
+        self._policies = {policy.digest: policy for policy in policies}
+        self._answer = answer
+        self._known = Known(KNOWN_BYTES, live(configured.tokenizers.values()))
+
+    def told(self, story: Mapping[str, Any], asked: Asked, other: Policy | None = None) -> Told:
+        """The recorded decision, repeated where its policy is at hand, and what the other policy changes.
+
+        Raises `ElbowroomError` for a body that is no request, or a model that is not configured.
+        """
+        recorded, tokens = msgspec.convert(story["documents"], list[Fate]), story.get("evidence_tokens", 0)
+        own = self._policies.get(str((story.get("policy") or {}).get("digest")))
+        exact, note = None, "" if own else "the policy of this trace is not at hand"
+        if own is not None:
+            again = self.recorded(story, asked, own)
+            differing = _differing(story, again)
+            exact = not differing
+            note = f"not as recorded: {', '.join(differing)}" if differing else ""
+        if other is None:
+            return Told(story["trace_id"], [], len(recorded), (tokens, tokens), exact, note)
+        outcome = self._decided(story, asked, other, [], endpoint=False)
+        told = compared(story["trace_id"], None, outcome, recorded, tokens)
+        return structs.replace(told, exact=exact, note="; ".join(filter(None, (note, told.note))))
+
+    def recorded(self, story: Mapping[str, Any], asked: Asked, policy: Policy) -> Packed | Refused | None:
+        """The decision on the recorded answers; None where they do not fit its questions.
+
+        A trace does not say whether the model's endpoint could be asked, so both are tried.
+        """
+        outcome = None
+        for endpoint in (False, True):
+            answers = [tuple(answer) for answer in story["answers"]]
+            try:
+                outcome = self._decided(story, asked, policy, answers, endpoint=endpoint)
+            except _Unfit:
+                continue
+            if not _differing(story, outcome):
+                break
+        return outcome
+
+    def _decided(
+        self, story: Mapping[str, Any], asked: Asked, policy: Policy, answers: list[Answer], *, endpoint: bool
+    ) -> Packed | Refused:
+        model = self._configured.catalog.find(story["model"])
+        learned = {story["shape"]: msgspec.convert(story["learned"], Learned)} if story.get("learned") else {}
+        setting = Setting(
+            principal=msgspec.convert(story["principal"], Principal) if story.get("principal") else OPEN,
+            policy=policy,
+            model=model,
+            counter=self._configured.counters[model.name],
+            nonce_key=self._keys.nonce,
+            hash_key=self._keys.hash,
+            known=self._known,
+            endpoint=endpoint,
+            learned=learned,
+            now=story.get("now"),
+            label_keys=self._configured.identities.label_keys,
+        )
+        request = read_request(
+            asked.body, asked.headers, max_documents=policy.max_documents, documents=policy.documents
+        )
+        return drive_here(decide(request, setting), Recording(answers) if answers else self._answer)
+
+
+class _Unfit(Exception):
+    """Another question than the recorded one."""
+
+
+class Recording:
+    """Answers from a trace, in order."""
+
+    def __init__(self, answers: Sequence[Answer]) -> None:
+        self._answers = iter(answers)
+
+    def __call__(self, need: Need) -> Answer:
+        answer = next(self._answers, None)
+        if answer is None or not _fits(answer, need):
+            raise _Unfit
+        return answer
+
+
+def _fits(answer: Answer, need: Need) -> bool:
+    """Whether it can be what was answered to that question."""
+    if isinstance(need, NeedCounts):
+        return len(answer) == len(need.texts) and all(isinstance(one, int) for one in answer)
+    if isinstance(need, NeedRedaction):
+        places = all(one is None or isinstance(one, list | tuple) for one in answer)
+        return places and len(answer) in (0, len(need.texts))
+    return True
+
+
+def _differing(story: Mapping[str, Any], outcome: Packed | Refused | None) -> list[str]:
+    """The fields of the record that came out otherwise."""
+    if outcome is None:
+        return ["the questions asked"]
+    again = record(outcome.decision, Facts(trace_id="", time=""))
+    plain = msgspec.json.decode(msgspec.json.encode(again))
+    return [name for name in DECIDED if plain.get(name) != story.get(name)]
+
+
+def compared(
+    ident: str,
+    before: Packed | Refused | None,
+    after: Packed | Refused,
+    recorded: Sequence[Fate] = (),
+    tokens: int = 0,
+) -> Told:
+    """What became otherwise. Without a decision before, `recorded` are its fates and `tokens` its evidence's."""
+    old = before.decision if before is not None else None
+    new = after.decision
+    was = old.documents if old is not None else recorded
+    now = new.documents if new is not None else ()
+    found = changes(was, now)
+    note = f"refused: {after.message}" if isinstance(after, Refused) else ""
+    spent = (old.evidence_tokens if old is not None else tokens, new.evidence_tokens if new is not None else 0)
+    return Told(ident, found, len(now) - len(found), spent, None, note)

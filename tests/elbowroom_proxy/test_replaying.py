@@ -1,0 +1,109 @@
+"""Recorded decisions taken again: the same bytes from their own answers, and what another policy changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from elbowroom.account.trace import Facts, record
+from elbowroom.needs import Answer, Need
+from elbowroom.records import Learned, Packed, Principal
+from elbowroom_proxy.cli.pack import OFFLINE_SECRET, Offline
+from elbowroom_proxy.cli.replay import again_as
+from elbowroom_proxy.replaying import Again, Asked
+from elbowroom_proxy.settings import Keys, Settings, keys, load
+from elbowroom_proxy.sinks.line import encode
+from tests.planted import planted
+
+ASKED: dict[str, Any] = {
+    "model": "demo-small",
+    "messages": [{"role": "user", "content": "How loud is the FH-300?"}],
+    "documents": [
+        {"id": "loud", "text": "The FH-300 is heard with 41 dB.", "score": 0.9},
+        {"id": "copy", "text": "The FH-300 is heard with 41 dB!", "score": 0.8},
+        {"id": "motor", "text": "The FH-300 needs the fan motor M-7.", "score": 0.4},
+    ],
+}
+BODY = json.dumps(ASKED).encode()
+
+
+def settings_here() -> Settings:
+    return load(environ={})
+
+
+def story(body: bytes = BODY, ident: str = "aaa", **more: Any) -> dict[str, Any]:
+    packed = Offline(settings_here(), None, None).pack(body).story
+    return {**packed, "trace_id": ident, "time": "2026-03-01T10:00:00.000Z", "request_id": f"req_{ident}", **more}
+
+
+def offline_keys(configured: Settings) -> Keys:
+    return keys(structs.replace(configured.general, secret=OFFLINE_SECRET))
+
+
+def never(need: Need) -> Answer:
+    raise AssertionError(f"asked {need}")
+
+
+def test_recorded_answers_give_the_same_bytes_and_nothing_is_counted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    configured = settings_here()
+    first = Offline(configured, None, None).pack(BODY)
+    again = Again(configured, offline_keys(configured), [configured.policy], never)
+    outcome = again.recorded(first.story, Asked(BODY), configured.policy)
+    assert isinstance(outcome, Packed)
+    assert outcome.body == first.body
+    facts = Facts(trace_id="", time="", upstream="demo", upstream_model="demo-small", principal=Principal())
+    told = record(outcome.decision, facts)
+    assert told == first.story
+
+
+def test_what_bills_had_taught_is_part_of_the_recording(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    again = again_as(settings_here(), [])
+    taught = story(learned={"largest": 7, "bills": 3, "refused": 0})
+    outcome = again.recorded(taught, Asked(BODY), settings_here().policy)
+    assert outcome is not None
+    assert outcome.decision is not None
+    assert outcome.decision.learned == Learned(7, 3)
+
+
+def test_places_of_secrets_are_recorded_and_replayed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    key = planted("aws_key")[0]
+    body = json.dumps({**ASKED, "documents": [{"id": "a", "text": f"The FH-300 has the key {key}."}]}).encode()
+    told = story(body)
+    assert key not in json.dumps(told)
+    again, policy = again_as(settings_here(), []), settings_here().policy
+    outcome = again.recorded(told, Asked(body), policy)
+    assert isinstance(outcome, Packed)
+    assert b"the key [REDACTED:aws_key#1]." in outcome.body
+    # A record from before anything was searched, and one of other texts, fit no question.
+    for answers in (told["answers"][1:], [[[]], *told["answers"][1:]], [told["answers"][0], told["answers"][0]]):
+        assert again.recorded({**told, "answers": answers}, Asked(body), policy) is None
+
+
+def test_who_asked_is_recorded_with_its_rights_and_asks_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    label: dict[str, Any] = {
+        "tenant": "acme",
+        "label": "internal",
+        "deny_groups": [],
+        "visibility": "tenant",
+        "expires_at": None,
+    }
+    documents = [{**one, "access": label} for one in ASKED["documents"]]
+    documents[0] = {**documents[0], "access": {**label, "tenant": "other"}}
+    body = json.dumps({**ASKED, "documents": documents}).encode()
+    configured, ann = settings_here(), Principal("ann", "acme", ("hr",), "internal", keyed=True)
+    first = Offline(configured, None, None, ann).pack(body)
+    recorded = json.loads(encode({**first.story, "trace_id": "aaa"}))
+    outcome = again_as(configured, []).recorded(recorded, Asked(body), configured.policy)
+    assert isinstance(outcome, Packed)
+    assert outcome.body == first.body
+    assert outcome.decision.documents[0].reason == "not_permitted"
+    everybody = again_as(configured, []).recorded({**recorded, "principal": None}, Asked(body), configured.policy)
+    assert everybody is None or everybody.decision != outcome.decision
