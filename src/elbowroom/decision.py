@@ -79,6 +79,7 @@ class Setting(Struct, frozen=True):
     label_keys: Mapping[str, LabelKey] = {}  # by `kid`: what retrievers sign access labels with
     compressor: tuple[str, ...] | None = None  # labels that the model accepts which says passages in fewer words
     rerankers: Mapping[str, tuple[str, ...]] = {}  # by name: labels of documents that it accepts, where somebody said
+    limited: bool = False  # tokens or money of whoever asks are limited: what is sent is counted, and what is billed told
 
     @property
     def rights(self) -> Rights:
@@ -152,7 +153,7 @@ class _Walk:
         contract = reserve(request, query_class, policy, model)
         if not model.known:
             self.notes.append(f"{model.name} is mapped to no counter: counted by an upper bound")
-        if not request.tagged and self._need_not_count(contract):
+        if not request.tagged and not self.setting.limited and self._need_not_count(contract):
             return self._packed("", parts, counted=None)
 
         texts = texts_of(request.documents, self.setting.known)
@@ -327,9 +328,9 @@ class _Walk:
             self.ready.came,
             self.draft.sent(evidence, parts),
             model=self.setting.model,
-            ask_usage=request.tagged,
+            ask_usage=request.tagged or self.setting.limited,
             max_tokens=clamped,
-            output_cap=self.policy.answer.output_cap,
+            output_cap=self.setting.principal.output_cap or self.policy.answer.output_cap,
             made=self.ready.edits,
         )
         happened = {
@@ -341,7 +342,9 @@ class _Walk:
         }
         self.edits = (*placed.edits, *(edit for edit, happens in happened.items() if happens))
         asked = Edit.USAGE_ASKED in self.edits
-        return Packed(placed.body, self.decision(counted), sources, asked, tools=self.ready.tools)
+        return Packed(
+            placed.body, self.decision(counted), sources, asked, placed.output_limit, tools=self.ready.tools
+        )
 
     def decision(self, counted: Count | None) -> Decision:
         """All that is decided so far."""
@@ -362,7 +365,7 @@ class _Walk:
             tool_results=self.tool_results,
             rerank=self.rerank,
             history_summary=self.summary,
-            evidence_sufficient=None if self.settled is None else not self.settled.lacks,
+            evidence_sufficient=not self.settled.lacks if self.settled is not None and self.settled.judged else None,
             retrieval=self.retrieval,
             lacks=self.settled.lacks if self.settled is not None else "",
             fallback=self.settled.fallback if self.settled is not None else None,
@@ -377,6 +380,7 @@ class _Walk:
             tools_removed=self.ready.tools_removed,
             labels=tuple(sorted(self.ready.labels)),
             label_incomplete=sum(one.incomplete for one in self.ready.denied),
+            limited=self.setting.limited,
         )
 
     def _text(self, index: int | None) -> str:

@@ -19,7 +19,7 @@ from elbowroom.decide.sufficiency import Pieces, lacking, with_summaries
 from elbowroom.draft import Written
 from elbowroom.needs import Steps
 from elbowroom.read.policy import Minimum, QueryClass
-from elbowroom.records import Request
+from elbowroom.records import Drop, Request
 from elbowroom.write.remarks import clarifying, remark
 
 _HERE = ("scope_note", "ask_to_narrow", "refuse")  # needs nothing but words
@@ -32,6 +32,7 @@ class Settled(Struct, frozen=True):
     fallback: str | None = None  # `on_insufficient` as it was carried out
     reply: str | None = None  # the whole answer, where no model is to be asked
     notes: tuple[str, ...] = ()
+    judged: bool = True  # False: the evidence stands in the client's own messages, where nobody looks for it
 
 
 def settle(
@@ -45,6 +46,8 @@ def settle(
     """
     if query_class is None:
         written = yield from tell(choice.packing, "")
+        if any(one.reason is Drop.NOT_ADDED for one in written.dropped):
+            return Settled(written, "", judged=False)
         return Settled(written, lacking([one for _, one in written.labelled], Minimum(), ""))
     made = yield from compress(choice, recipe, known, tally)
     choice = structs.replace(choice, packing=made.packing)

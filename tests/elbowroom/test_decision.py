@@ -283,6 +283,16 @@ def test_passthrough_cleans_and_fences_and_chooses_nothing() -> None:
     assert "<|im_start|>" not in texts(packed.body)[0]
 
 
+def test_a_baseline_as_sent_takes_the_tags_off_and_adds_nothing() -> None:
+    request = chat(QUESTION, documents=[PARCELS, REFUNDS])
+    packed = pack(request, Policy(mode=Mode.SHADOW, baseline="as_sent"))
+    assert texts(packed.body) == [QUESTION[1]]
+    assert b"documents" not in packed.body
+    assert reasons(packed.decision) == {"p": "not_added", "r": "not_added"}
+    assert packed.decision.evidence_sufficient is None
+    assert "admitted" in reasons(pack(request, Policy(baseline="as_sent")).decision).values()  # where it is enforced
+
+
 def test_passthrough_says_nothing_of_evidence_that_is_not_there() -> None:
     packed = pack(chat(QUESTION, documents=[]), Policy(mode=Mode.PASSTHROUGH))
     assert texts(packed.body) == [QUESTION[1]]

@@ -77,7 +77,8 @@ def recipe_for(
     """
     if policy.mode is not Mode.ENFORCE:
         limits = structs.replace(_unlimited(policy, model), now=now)
-        return Recipe(baseline.GATES, baseline.pack, limits, baseline.ORDER, registry=policy.sources)
+        pack = baseline.pack if policy.baseline == "render_all" else baseline.pack_as_sent
+        return Recipe(baseline.GATES, pack, limits, baseline.ORDER, registry=policy.sources)
     return Recipe(
         policy.gates,
         packers.load(policy.packer),

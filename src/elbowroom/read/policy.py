@@ -213,6 +213,19 @@ class Counting(Config, frozen=True):
     on_unavailable: Literal["refuse", "bounded"] = "bounded"
 
 
+class Rollout(Config, frozen=True):
+    """Which of the requests that the policy would enforce are enforced; all others are in shadow."""
+
+    enforce_percent: Annotated[float, Meta(ge=0, le=100)] = 100.0  # raising it never takes anybody out
+    by: Literal["conversation", "key"] = "conversation"  # what goes one way or the other as a whole
+
+
+class Shadow(Config, frozen=True):
+    """What is worked out beside a request in shadow."""
+
+    external: bool = False  # rerankers, retrievers and models are asked for it, too, at their price
+
+
 class FollowUp(Config, frozen=True):
     """When a question leans on what was said before: there is history, and a cue matches or it is very short."""
 
@@ -228,6 +241,9 @@ class Policy(Config, frozen=True):
     id: str = "default"
     version: str = "1"
     mode: Mode = Mode.ENFORCE
+    rollout: Rollout = Rollout()
+    baseline: Literal["render_all", "as_sent"] = "render_all"  # what is sent where nothing is enforced
+    shadow: Shadow = Shadow()
     input_limit: PositiveTokens = 32_000  # the smallest context the operator wants to support
     safety_margin: Tokens = 64  # beside the count's own margin
     warn_instructions_tokens: PositiveTokens = 2000

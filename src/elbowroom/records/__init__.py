@@ -22,7 +22,7 @@ from elbowroom.records.decision import (
     Window,
 )
 from elbowroom.records.model import ChatTemplate, Count, Learned, Model, Plan
-from elbowroom.records.request import Context, Document, Message, Principal, Request, Split
+from elbowroom.records.request import Cohort, Context, Document, Message, Principal, Request, Split
 from elbowroom.records.words import Basis, Drop, Edit, Mode
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Basis",
     "ChatTemplate",
     "Classified",
+    "Cohort",
     "Context",
     "Count",
     "Decision",

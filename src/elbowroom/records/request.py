@@ -102,6 +102,15 @@ class Split(Struct, frozen=True):
     tail: tuple[tuple[int, ...], ...]  # what follows the question: tool groups, each whole
 
 
+class Cohort(Struct, frozen=True):
+    """Where a request stands in a rollout."""
+
+    by: str  # "conversation" or "key": what stands there as a whole
+    percent: float  # of the policy's rollout at that moment
+    at: float  # 0 to 99.99, by a keyed hash, for good
+    inside: bool  # below the percentage
+
+
 class Principal(Struct, frozen=True):
     """Who asks. Only ever from a key record or a verified token, never from the body."""
 

@@ -35,6 +35,7 @@ class Drop(StrEnum):
     EMPTY = "empty"
     REPEATED_ID = "repeated_id"
     REDACTION_FAILED = "redaction_failed"
+    NOT_ADDED = "not_added"
     BELOW_FLOOR = "below_floor"
     DUPLICATE = "duplicate"
     SOURCE_CAP = "source_cap"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from msgspec import structs
+
 from elbowroom.clean.text import Text
 from elbowroom.decide import baseline, gates
 from elbowroom.decide.evidence import recipe_for
@@ -34,3 +36,14 @@ def test_what_overflows_is_left_off_from_the_end() -> None:
     assert [one.passage.document.position for one in packing.admitted] == [0]
     assert [one.reason for one in packing.dropped] == [Drop.OVER_BUDGET] * 2
     assert [one.detail for one in packing.dropped][1] == "stands behind the first that did not fit"
+
+
+def test_what_the_client_repeats_in_its_own_messages_is_not_added() -> None:
+    policy = structs.replace(POLICY, baseline="as_sent")
+    recipe = recipe_for(policy, QueryClass("general"), MODEL)
+    lifted = passage(2, 30)
+    lifted = structs.replace(lifted, document=structs.replace(lifted.document, message=1))
+    job = Job((passage(0, 30), passage(1, 900), lifted), {}, "", 40, recipe.limits, "o200k_base", ())
+    packing = run(recipe.pack(job))
+    assert [one.passage.document.position for one in packing.admitted] == [2]  # its message would lose it
+    assert [one.reason for one in packing.dropped] == [Drop.NOT_ADDED] * 2
