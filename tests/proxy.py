@@ -58,7 +58,7 @@ class RunningProxy:
     def __init__(self, text: str, folder: Path) -> None:
         """`text` is elbowroom.yaml; `folder` takes it, and the traces where `text` says nothing else."""
         # Here, so that a test of the engine need not load the service.
-        from elbowroom_proxy import app, settings
+        from elbowroom_proxy import serving, settings
 
         value = json.loads(text)
         value.setdefault("general_settings", {}).setdefault("traces", str(folder / "traces"))
@@ -67,7 +67,7 @@ class RunningProxy:
         self.settings = settings.load(file, environ={})
         self.traces_folder = Path(self.settings.general.traces)
         self.port = free_port()
-        self._server = app.server(self.settings, "127.0.0.1", self.port)
+        self._server = serving.server(self.settings, "127.0.0.1", self.port)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
 
     @property

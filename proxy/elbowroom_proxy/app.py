@@ -8,23 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from ipaddress import ip_address
 from pathlib import Path
 
-import structlog
-import uvicorn
 from fastapi import FastAPI
 from starlette.routing import Route
 
 from elbowroom.clean.known import Known
-from elbowroom.errors import InvalidConfig
 from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount, NeedRedaction
 from elbowroom_proxy import endpoints, rerankers, upstreams
-from elbowroom_proxy import settings as configured
 from elbowroom_proxy.answering import Till
 from elbowroom_proxy.asides import Asides
 from elbowroom_proxy.calibration import Calibration
@@ -50,7 +43,6 @@ from elbowroom_proxy.vocabularies import Vocabularies, live
 CHAT_PATHS = ("/v1/chat/completions", "/chat/completions")
 KNOWN_BYTES = 64 << 20  # of document texts whose analysis is kept
 RERANK_TIMEOUT = 2.0  # seconds, where nothing is configured
-KEEP_ALIVE = 75  # seconds; longer than clients keep a connection, so that none finds it just closed
 
 
 class Service:
@@ -167,66 +159,6 @@ def create_app(settings: Settings, keys: Keys) -> FastAPI:
     app.include_router(health.routes(lambda: service.faults, service.cache.healthy))
     app.include_router(metrics.routes(service.metrics))
     return app
-
-
-def server(settings: Settings, host: str, port: int) -> uvicorn.Server:
-    """A server that is not started yet. SIGTERM: no new connections, streams end or are told so at the deadline."""
-    app = create_app(settings, configured.keys(settings.general))
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            host=host,
-            port=port,
-            http="httptools",
-            ws="none",
-            lifespan="on",
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=KEEP_ALIVE,
-            timeout_graceful_shutdown=max(1, round(settings.general.drain_timeout)),
-        )
-    )
-
-
-def serve(settings: Settings, host: str, port: int, *, everybody: bool = False) -> None:
-    """Serves until it is told to stop: one process, since counts in memory are one process's.
-
-    Raises `InvalidConfig` where others could reach it, nobody needs a key, and it was not said that `everybody` may.
-    """
-    log_to_stderr()
-    if not settings.identities.closed:
-        if not (everybody or is_loopback(host)):
-            raise InvalidConfig(
-                f"{host}: without keys everybody who reaches this address may ask for everything, and no access "
-                "label is held against anybody. Configure keys or jwt, or say --open if that is meant."
-            )
-        structlog.get_logger().warning("open: no keys are configured; everybody may ask for everything", host=host)
-    for note in settings.notes:
-        structlog.get_logger().warning(note)
-    server(settings, host, port).run()
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach that address."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def log_to_stderr(level: int = logging.INFO) -> None:
-    """One JSON line an event, on standard error."""
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso"),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )
 
 
 def _identify(identities: Identities) -> Identify:

@@ -2,18 +2,19 @@
 
 Knows: every metric's name, unit and labels. Labels are bounded: models, classes and reasons that configuration or code
 names; never a key, a tenant, an id or anything else that a client can make up.
-Does not know: when something happens, or who scrapes it.
+Does not know: when something happens, who scrapes it, or how many workers there are; the library adds those up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily
-from prometheus_client.registry import Collector
+from prometheus_client.multiprocess import MultiProcessCollector
 
+TOGETHER = "PROMETHEUS_MULTIPROC_DIR"  # the environment's name for the folder in which workers add up
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MILLISECONDS = (0.00025, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
@@ -34,22 +35,6 @@ class Texts(Protocol):
     degraded: int
 
 
-class _TextsCollector(Collector):
-    def __init__(self, tokens: Texts) -> None:
-        self._tokens = tokens
-
-    def collect(self) -> Iterator[CounterMetricFamily]:
-        tokens = self._tokens
-        texts = CounterMetricFamily("elbowroom_texts", "Texts by where their tokens were known", labels=["found"])
-        texts.add_metric(["memory"], tokens.texts_remembered)
-        texts.add_metric(["shared"], tokens.texts_shared)
-        texts.add_metric(["nowhere"], tokens.texts_encoded)
-        yield texts
-        yield CounterMetricFamily(
-            "elbowroom_count_cache_degraded", "Requests counted without the shared store", value=tokens.degraded
-        )
-
-
 class Questions(Protocol):
     """Counters of questions to providers; they only grow."""
 
@@ -58,15 +43,13 @@ class Questions(Protocol):
     failed: int
 
 
-class _QuestionsCollector(Collector):
-    def __init__(self, counts: Questions) -> None:
-        self._counts = counts
+class _Watched(NamedTuple):
+    """A number that somebody else keeps, and the counter that follows it."""
 
-    def collect(self) -> Iterator[CounterMetricFamily]:
-        told = CounterMetricFamily("elbowroom_count_endpoint", "Prompts to be counted by providers", labels=["result"])
-        for result in ("asked", "remembered", "failed"):
-            told.add_metric([result], getattr(self._counts, result))
-        yield told
+    counter: Counter
+    kept_by: object
+    name: str
+    shown: list[float]  # what the counter has of it
 
 
 class Metrics:
@@ -80,7 +63,9 @@ class Metrics:
             ["model", "query_class", "status"],
             registry=registry,
         )
-        self.open = Gauge("elbowroom_requests_open", "Chat requests being worked on", registry=registry)
+        self.open = Gauge(
+            "elbowroom_requests_open", "Chat requests being worked on", registry=registry, multiprocess_mode="livesum"
+        )
         self.overhead = Histogram(
             "elbowroom_overhead_seconds",
             "From the whole request read to the packed one sent",
@@ -132,20 +117,50 @@ class Metrics:
             "elbowroom_traces_lost", "Trace records that found the queue full", registry=registry
         )
 
+        self._watched: list[_Watched] = []
+
     def watch(self, tokens: Texts) -> None:
-        """Shows those counters too, read whenever somebody looks."""
-        self.registry.register(_TextsCollector(tokens))
+        """Shows those counters too."""
+        texts = Counter("elbowroom_texts", "Texts by where their tokens were known", ["found"], registry=self.registry)
+        for found, name in (
+            ("memory", "texts_remembered"), ("shared", "texts_shared"), ("nowhere", "texts_encoded"),
+        ):  # fmt: skip
+            self._follow(texts.labels(found), tokens, name)
+        degraded = Counter(
+            "elbowroom_count_cache_degraded", "Requests counted without the shared store", registry=self.registry
+        )
+        self._follow(degraded, tokens, "degraded")
 
     def watch_endpoints(self, counts: Questions) -> None:
-        """Shows those counters too, read whenever somebody looks."""
-        self.registry.register(_QuestionsCollector(counts))
+        """Shows those counters too."""
+        told = Counter(
+            "elbowroom_count_endpoint", "Prompts to be counted by providers", ["result"], registry=self.registry
+        )
+        for result in ("asked", "remembered", "failed"):
+            self._follow(told.labels(result), counts, result)
 
     def render(self) -> bytes:
-        """Everything in the text format."""
-        return generate_latest(self.registry)
+        """Everything in the text format, of all workers where there are several."""
+        self._look()
+        if TOGETHER not in os.environ:
+            return generate_latest(self.registry)
+        everybody = CollectorRegistry()
+        MultiProcessCollector(everybody)
+        return generate_latest(everybody)
+
+    def _follow(self, counter: Counter, kept_by: object, name: str) -> None:
+        self._watched.append(_Watched(counter, kept_by, name, [0.0]))
+
+    def _look(self) -> None:
+        """Brings the counters that follow somebody else's up to date."""
+        for one in self._watched:
+            now = getattr(one.kept_by, one.name)
+            one.counter.inc(now - one.shown[0])
+            one.shown[0] = now
 
     def tell(self, told: Mapping[str, Any]) -> None:
         """Counts one request by its trace record."""
+        self._look()
         self.open.dec()
         status = "disconnected" if told["disconnected"] else str(told["status"])
         self.requests.labels(told["model"] or "", told["query_class"] or "", status).inc()

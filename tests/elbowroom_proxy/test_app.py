@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import gc
 import json
-import os
-import signal
-import sys
 
 import httpx
-import pytest
-import structlog
 
-from elbowroom_proxy import app, settings
-from elbowroom_proxy.app import Service, serve
+from elbowroom_proxy import settings
+from elbowroom_proxy.app import Service
 from elbowroom_proxy.stores.memory import MemoryCounts
 from elbowroom_proxy.stores.redis import RedisCounts
-from tests.proxy import Run, config, wait_until
-from tests.servers import Process, free_port
-from tests.upstream import WAIT, answer_stream, streamed
+from tests.proxy import Run, config
 
 
 def made(tmp_path, text: str) -> settings.Settings:
@@ -77,57 +70,6 @@ async def test_before_it_is_started_it_is_not_ready_and_afterwards_garbage_stays
     assert gc.get_freeze_count() > 0
     gc.unfreeze()
     await service.close()
-
-
-def test_serve_serves_until_it_is_told_to_stop(tmp_path, monkeypatch, capsys):
-    found = made(tmp_path, config("http://127.0.0.1:1/v1"))
-    server = app.server(found, "127.0.0.1", free_port())
-    server.should_exit = True  # it starts, and is told so at once
-    monkeypatch.setattr(app, "server", lambda *_: server)
-    previous = structlog.get_config()
-    try:
-        serve(found, "127.0.0.1", free_port())
-        structlog.get_logger("elbowroom").info("request", text="退款")
-    finally:
-        structlog.configure(**previous)
-    assert server.started
-    line = json.loads(capsys.readouterr().err.splitlines()[-1])
-    assert (line["event"], line["level"], line["text"]) == ("request", "info", "退款")
-
-
-def test_sigterm_lets_streams_end_and_records_reach_the_disk(tmp_path, fake_upstream):
-    made(tmp_path, config(fake_upstream))
-    port = free_port()
-    program = (
-        "import sys; from pathlib import Path; from elbowroom_proxy import app, settings; "
-        f"app.serve(settings.load(Path('elbowroom.yaml')), '127.0.0.1', {port})"
-    )
-    gate, whole = fake_upstream.gate(), streamed("a", "b")
-    fake_upstream.answers(answer_stream(*whole.parts[:2], gate, *whole.parts[2:]))
-    body = {"model": "fake", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
-    with Process([sys.executable, "-c", program], "Uvicorn running on", cwd=tmp_path) as process:
-        url = f"http://127.0.0.1:{port}/v1/chat/completions"
-        with httpx.stream("POST", url, json=body, timeout=WAIT) as answer:
-            os.kill(process.pid, signal.SIGTERM)
-            wait_until(lambda: any("Shutting down" in line for line in process.output))
-            gate.open()
-            text = answer.read()
-        assert process.stop() in {0, -signal.SIGTERM}
-    assert text.endswith(b"data: [DONE]\n\n")
-    (file,) = (tmp_path / "traces").glob("*.jsonl")
-    (record,) = map(json.loads, file.read_text().splitlines())
-    assert (record["finish_reason"], record["disconnected"]) == ("stop", False)
-    logged = [json.loads(line) for line in process.output if line.startswith("{")]
-    assert [line["trace_id"] for line in logged if line["event"] == "request"] == [record["trace_id"]]
-
-
-@pytest.mark.parametrize(
-    ("host", "alone"),
-    [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False),
-     ("10.0.0.5", False), ("proxy.example", False), ("", False)],
-)  # fmt: skip
-def test_which_addresses_only_this_machine_can_reach(host: str, alone: bool):
-    assert app.is_loopback(host) is alone
 
 
 async def test_a_reranker_accepts_what_its_entry_says_and_one_in_this_process_everything(tmp_path):

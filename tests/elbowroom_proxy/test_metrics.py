@@ -30,6 +30,7 @@ TOLD: dict[str, Any] = {
 
 
 def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+    metrics.render()  # whoever looks sees what others keep, as it is then
     return metrics.registry.get_sample_value(name, labels)
 
 

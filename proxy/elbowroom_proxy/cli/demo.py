@@ -23,7 +23,8 @@ import httpx
 import uvicorn
 from msgspec import Struct
 
-from elbowroom_proxy import app, settings
+from elbowroom_proxy import serving as service
+from elbowroom_proxy import settings
 from elbowroom_proxy.cli import before_after, render
 from elbowroom_proxy.cli.samples import Sample, samples
 from elbowroom_proxy.sinks import read
@@ -54,8 +55,8 @@ def run(args: Namespace) -> int:
     folder = Path(configured.general.traces)
     windows = {model.name: model.context_window for model in configured.catalog.models}
     todo = samples()
-    app.log_to_stderr(logging.WARNING)
-    server = app.server(configured, "127.0.0.1", 0)
+    service.log_to_stderr(logging.WARNING)
+    server = service.server(configured, "127.0.0.1", 0)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     with serving(server) as address:
         stories: list[dict[str, Any]] = []

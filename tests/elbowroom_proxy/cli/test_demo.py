@@ -12,7 +12,7 @@ import httpx
 import pytest
 import uvicorn
 
-from elbowroom_proxy import app, settings
+from elbowroom_proxy import serving, settings
 from elbowroom_proxy.cli import demo
 from elbowroom_proxy.cli.samples import Sample, samples
 from tests.command import elbowroom, environment
@@ -73,7 +73,7 @@ def test_a_refusal_is_an_answer_that_is_shown(tmp_path, monkeypatch):
     sample = Sample("n", "l", {"model": "nobody", "messages": [{"role": "user", "content": "热泵?"}]})
     configured = settings.load(environ={})
     with (
-        demo.serving(app.server(configured, "127.0.0.1", 0)) as address,
+        demo.serving(serving.server(configured, "127.0.0.1", 0)) as address,
         httpx.Client(base_url=address) as client,
     ):
         answer = demo.ask(client, sample.body)

@@ -1,0 +1,122 @@
+"""How the service is run: on which address, with how many processes, and what is said at start.
+
+Knows: uvicorn's options, who may be served without keys, that workers share one listening socket, that one which ends
+is replaced, and in which folder their metrics add up.
+Does not know: what the application does (`app`), or how workers are watched (uvicorn's supervisor does that).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import tempfile
+from functools import partial
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+from prometheus_client.multiprocess import mark_process_dead
+from uvicorn.supervisors.multiprocess import Multiprocess
+
+from elbowroom.errors import InvalidConfig
+from elbowroom_proxy import app, metrics
+from elbowroom_proxy import settings as configured
+from elbowroom_proxy.settings import Settings
+
+KEEP_ALIVE = 75  # seconds; longer than clients keep a connection, so that none finds it just closed
+
+
+def server(settings: Settings, host: str, port: int) -> uvicorn.Server:
+    """A server that is not started yet. SIGTERM: no new connections, streams end or are told so at the deadline."""
+    made = app.create_app(settings, configured.keys(settings.general))
+    return uvicorn.Server(uvicorn.Config(made, **_options(settings, host, port)))
+
+
+def serve(file: Path | None, host: str, port: int, *, everybody: bool = False, workers: int = 1) -> None:
+    """Serves what `file` says, the built-in configuration without one, until it is told to stop.
+
+    Raises `InvalidConfig` for what is wrong in it; where others could reach it, nobody needs a key, and it was not said
+    that `everybody` may; and where so many `workers` could not keep to the budgets together.
+    """
+    settings = configured.load(file)
+    log_to_stderr()
+    if not settings.identities.closed:
+        if not (everybody or is_loopback(host)):
+            raise InvalidConfig(
+                f"{host}: without keys everybody who reaches this address may ask for everything, and no access "
+                "label is held against anybody. Configure keys or jwt, or say --open if that is meant."
+            )
+        structlog.get_logger().warning("open: no keys are configured; everybody may ask for everything", host=host)
+    for note in settings.notes:
+        structlog.get_logger().warning(note)
+    if workers == 1:
+        server(settings, host, port).run()
+    else:
+        _serve_together(file, settings, host, port, workers)
+
+
+class _Workers(Multiprocess):
+    """uvicorn's supervisor, which also takes what a worker was doing out of the metrics when that worker ends."""
+
+    def keep_subprocess_alive(self) -> None:
+        before = {process.pid for process in self.processes}
+        super().keep_subprocess_alive()
+        for pid in before - {process.pid for process in self.processes}:
+            mark_process_dead(pid)
+
+
+def _serve_together(file: Path | None, settings: Settings, host: str, port: int, workers: int) -> None:
+    options = _options(settings, host, port)
+    config = uvicorn.Config(partial(worker, file), factory=True, workers=workers, **options)
+    with tempfile.TemporaryDirectory(prefix="elbowroom-metrics-") as folder:
+        os.environ[metrics.TOGETHER] = folder  # before a worker loads the library that reads it
+        configured.keys(settings.general)  # makes the secret that all of them share, where it is kept in a file
+        _Workers(config, [config.bind_socket()]).run()
+
+
+def worker(file: Path | None) -> FastAPI:
+    """The application of one of several processes."""
+    log_to_stderr()
+    settings = configured.load(file)
+    return app.create_app(settings, configured.keys(settings.general))
+
+
+def _options(settings: Settings, host: str, port: int) -> dict[str, Any]:
+    return {
+        "host": host,
+        "port": port,
+        "http": "httptools",
+        "ws": "none",
+        "lifespan": "on",
+        "access_log": False,
+        "server_header": False,
+        "timeout_keep_alive": KEEP_ALIVE,
+        "timeout_graceful_shutdown": max(1, round(settings.general.drain_timeout)),
+    }
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach that address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def log_to_stderr(level: int = logging.INFO) -> None:
+    """One JSON line an event, on standard error."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )

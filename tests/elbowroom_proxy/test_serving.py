@@ -1,0 +1,129 @@
+"""The service as it is run: until it is told to stop, and with several processes on one address."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+import structlog
+
+from elbowroom_proxy import serving, settings
+from tests.command import elbowroom, environment
+from tests.proxy import config, wait_until
+from tests.servers import Elbowroom, Process, free_port
+from tests.upstream import WAIT, FakeUpstream, answer_stream, streamed
+
+HELLO = {"model": "fake", "messages": [{"role": "user", "content": "hello"}]}
+
+
+def made(tmp_path: Path, text: str) -> settings.Settings:
+    file = tmp_path / "elbowroom.yaml"
+    value = json.loads(text)
+    value["general_settings"]["traces"] = str(tmp_path / "traces")
+    file.write_text(json.dumps(value))
+    return settings.load(file, {})
+
+
+def test_serve_serves_until_it_is_told_to_stop(tmp_path, monkeypatch, capsys):
+    found = made(tmp_path, config("http://127.0.0.1:1/v1"))
+    server = serving.server(found, "127.0.0.1", free_port())
+    server.should_exit = True  # it starts, and is told so at once
+    monkeypatch.setattr(serving, "server", lambda *_: server)
+    previous = structlog.get_config()
+    try:
+        serving.serve(tmp_path / "elbowroom.yaml", "127.0.0.1", free_port())
+        structlog.get_logger("elbowroom").info("request", text="退款")
+    finally:
+        structlog.configure(**previous)
+    assert server.started
+    line = json.loads(capsys.readouterr().err.splitlines()[-1])
+    assert (line["event"], line["level"], line["text"]) == ("request", "info", "退款")
+
+
+def test_sigterm_lets_streams_end_and_records_reach_the_disk(tmp_path, fake_upstream):
+    made(tmp_path, config(fake_upstream))
+    port = free_port()
+    program = (
+        "from pathlib import Path; from elbowroom_proxy import serving; "
+        f"serving.serve(Path('elbowroom.yaml'), '127.0.0.1', {port})"
+    )
+    gate, whole = fake_upstream.gate(), streamed("a", "b")
+    fake_upstream.answers(answer_stream(*whole.parts[:2], gate, *whole.parts[2:]))
+    body = {"model": "fake", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
+    with Process([sys.executable, "-c", program], "Uvicorn running on", cwd=tmp_path) as process:
+        url = f"http://127.0.0.1:{port}/v1/chat/completions"
+        with httpx.stream("POST", url, json=body, timeout=WAIT) as answer:
+            os.kill(process.pid, signal.SIGTERM)
+            wait_until(lambda: any("Shutting down" in line for line in process.output))
+            gate.open()
+            text = answer.read()
+        assert process.stop() in {0, -signal.SIGTERM}
+    assert text.endswith(b"data: [DONE]\n\n")
+    (file,) = (tmp_path / "traces").glob("*.jsonl")
+    (record,) = map(json.loads, file.read_text().splitlines())
+    assert (record["finish_reason"], record["disconnected"]) == ("stop", False)
+    logged = [json.loads(line) for line in process.output if line.startswith("{")]
+    assert [line["trace_id"] for line in logged if line["event"] == "request"] == [record["trace_id"]]
+
+
+@pytest.mark.parametrize(
+    ("host", "alone"),
+    [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False),
+     ("10.0.0.5", False), ("proxy.example", False), ("", False)],
+)  # fmt: skip
+def test_which_addresses_only_this_machine_can_reach(host: str, alone: bool):
+    assert serving.is_loopback(host) is alone
+
+
+# --- several processes ------------------------------------------------------------------------------------------------
+
+
+def served_by(folder: Path) -> set[int]:
+    """The processes that have written records."""
+    return {int(file.name.split("-")[3]) for file in folder.glob("traces/*.jsonl")}
+
+
+def asked(server: Elbowroom) -> None:
+    assert httpx.post(f"{server.base_url}/chat/completions", json=HELLO, timeout=WAIT).status_code == 200
+
+
+def counted(server: Elbowroom) -> float:
+    """Requests by /metrics, as whichever worker answers shows them."""
+    shown = httpx.get(f"{server.base_url.removesuffix('/v1')}/metrics", timeout=WAIT).text
+    return sum(float(line.split()[-1]) for line in shown.splitlines() if line.startswith("elbowroom_requests_total"))
+
+
+def test_workers_share_an_address_and_their_metrics_add_up(tmp_path: Path, fake_upstream: FakeUpstream):
+    made(tmp_path, config(fake_upstream))
+    arguments = ("--config", "elbowroom.yaml", "--workers", "2")
+    with Elbowroom(tmp_path, *arguments, env=environment()) as server:
+        wait_until(lambda: sum("Application startup complete" in line for line in server.output) == 2)
+        asked(server)
+        wait_until(lambda: len(served_by(tmp_path)) == 1)
+        (first,) = served_by(tmp_path)
+        os.kill(first, signal.SIGSTOP)  # now only the other one can answer
+        try:
+            asked(server)
+            wait_until(lambda: len(served_by(tmp_path)) == 2)
+            assert counted(server) == 2
+        finally:
+            os.kill(first, signal.SIGCONT)
+        # What a worker counted outlives it, and another takes its place.
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: sum("Application startup complete" in line for line in server.output) == 3)
+        asked(server)
+        assert counted(server) == 3
+        assert server.stop() == 0
+    assert sum("Finished server process" in line for line in server.output) == 2
+
+
+@pytest.mark.parametrize("word", ["0", "-1", "65", "many"])
+def test_a_number_of_workers_that_is_none_is_refused(tmp_path: Path, word: str):
+    done = elbowroom("serve", "--workers", word, cwd=tmp_path)
+    assert done.returncode == 2
+    assert b"must be a number of processes, 1 to 64" in done.stderr
