@@ -14,12 +14,14 @@ import msgspec
 from msgspec import Struct
 
 from elbowroom.account.trace import Aside
+from elbowroom.budget.limits import Account
 from elbowroom.clean.known import Known
 from elbowroom.count.counter import Counter
 from elbowroom.decide.signature import LabelKey
 from elbowroom.needs import Answer, AsideNeed, Need
 from elbowroom.read.catalog import Catalog
 from elbowroom.read.policy import Policy
+from elbowroom.records import Principal
 from elbowroom_proxy.asides import nobody
 from elbowroom_proxy.calibration import Calibration
 from elbowroom_proxy.metrics import Metrics
@@ -27,6 +29,11 @@ from elbowroom_proxy.ports import TraceSink, Upstream
 from elbowroom_proxy.principal import Identify
 
 LAST_WORDS = 2.0  # seconds that clients who do not read get to take an error, when the server is shutting down
+
+
+def nobodys(_: Principal) -> Account | None:
+    """Nobody is charged for anything."""
+    return None
 
 
 class Shared(Struct, kw_only=True):
@@ -49,6 +56,7 @@ class Shared(Struct, kw_only=True):
     label_keys: Mapping[str, LabelKey] = {}  # by `kid`: what retrievers sign access labels with
     rerankers: Mapping[str, tuple[str, ...]] = {}  # by name: labels of documents that it accepts, where somebody said
     ping_interval: float | None = None  # seconds
+    accounts: Callable[[Principal], Account | None] = nobodys  # raises `InvalidApiKey` for who has just gone
     working: set[asyncio.Task[Any]] = msgspec.field(default_factory=set)
 
     def work(self, task: asyncio.Task[Any]) -> None:

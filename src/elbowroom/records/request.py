@@ -129,3 +129,4 @@ class Principal(Struct, frozen=True):
     policy: str | None = None  # the name of the policy for its requests; None: the default one
     mode: Mode | None = None  # None: the policy's
     output_cap: int | None = None  # tokens of an answer, where the client names no maximum; None: the policy's
+    key: str | None = None  # the name of its key, which has limits of its own; None: it came by a token, or by nothing
