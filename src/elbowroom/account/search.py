@@ -6,13 +6,17 @@ Does not know: where records are kept or how they are found, HTTP, the clock, or
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 
-from elbowroom.account.row import Row
+from elbowroom.account.row import READ, REQUEST, Row, milliseconds, storable
 from elbowroom.budget.limits import Limits
+from elbowroom.errors import InvalidRequest
+from elbowroom.records import Drop, Mode
 
 
 class Scope(Struct, frozen=True):
@@ -42,7 +46,7 @@ class Filters(Struct, frozen=True, kw_only=True):
     code: str | None = None  # of the error
     since: int | None = None  # milliseconds since 1970, included
     until: int | None = None  # not included
-    kind: str = "request"  # or "read": who read what
+    kind: str = REQUEST  # or "read": who read what
 
 
 class Indexed(Struct, frozen=True):
@@ -80,10 +84,10 @@ class Named(Struct, frozen=True):
 
 
 class Bucket(Struct, frozen=True):
-    """How many values lie from `low` (included) to `high` (not included)."""
+    """How many values lie from `low` (included) to `high` (not included). None: that end is open."""
 
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     n: int
 
 
@@ -141,3 +145,75 @@ class Overview(Struct, frozen=True):
     with_invented: int  # answers that cite what nobody gave out
     hours: tuple[Hour, ...]
     indexed: Indexed
+
+
+_TEXTS = {
+    "id": "id",
+    "tenant": "tenant",
+    "org": "org",
+    "team": "team",
+    "subject": "subject",
+    "class": "query_class",
+    "model": "model",
+    "policy": "policy",
+    "conversation": "conversation",
+    "code": "code",
+}
+_ONE_OF = {"mode": tuple(Mode), "reason": tuple(Drop), "kind": (REQUEST, READ)}
+_TIMES = ("since", "until")
+_YES_OR_NO = {
+    **dict.fromkeys(("true", "1", "yes", "on"), True),
+    **dict.fromkeys(("false", "0", "no"), False),
+}
+NAMES = (*_TEXTS, *_ONE_OF, "invented", "over_budget", "status", *_TIMES)
+_UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+
+
+def read_filters(words: Mapping[str, str], now: int) -> Filters:
+    """What a query string, a form or a command line says; an empty word is none. `now`: milliseconds since 1970.
+
+    Raises `InvalidRequest` for a name that is none, and for a value that cannot be.
+    """
+    found: dict[str, Any] = {}
+    for name, written in words.items():
+        word = written.strip()
+        if name not in NAMES:
+            raise InvalidRequest(f"There is no filter {name}; there are {', '.join(NAMES)}.", param=name)
+        if not word:
+            continue
+        if name in _TEXTS:
+            found[_TEXTS[name]] = storable(word)
+        elif name in _ONE_OF:
+            found[name] = _one_of(name, word, _ONE_OF[name])
+        elif name == "status":
+            found[name] = _status(word)
+        elif name in _TIMES:
+            found[name] = _time(name, word, now)
+        else:
+            found[name] = _YES_OR_NO[_one_of(name, word.lower(), tuple(_YES_OR_NO))]
+    return Filters(**found)
+
+
+def _one_of(name: str, word: str, known: tuple[str, ...]) -> str:
+    if word not in known:
+        raise InvalidRequest(f"{name} is one of {', '.join(known)}.", param=name)
+    return str(word)
+
+
+def _status(word: str) -> int:
+    if not re.fullmatch(r"[1-5](\d\d|xx)?", word, re.ASCII):
+        raise InvalidRequest("status is a number such as 429, or 4xx.", param="status")
+    return int(word.removesuffix("xx"))
+
+
+def _time(name: str, word: str, now: int) -> int:
+    """`2h` is two hours ago; anything else is a date or a time as ISO 8601 has them, in UTC where it says no zone."""
+    if ago := re.fullmatch(r"(\d{1,6})([smhdw])", word, re.ASCII):
+        return now - int(ago[1]) * _UNITS[ago[2]]
+    try:
+        datetime.fromisoformat(word)
+    except ValueError:
+        raise InvalidRequest(
+            f"{name} is a time such as 2026-03-01T10:00:00Z, a date, or how long ago: 15m, 2h, 7d.", param=name
+        ) from None
+    return milliseconds(word)
