@@ -3,6 +3,9 @@
 Knows: JSON (arrays, objects, long strings inside them), JSON lines, CSV, Markdown tables, plain text; where each may be
 cut, and where each has room for a notice that something was.
 Does not know: tokens, or how much must go.
+
+What stays, stays as it is written. An escape is never read and written anew: results were cleaned before, and
+`\\u003c` would come back as a character that is not.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from msgspec import Struct, structs
 
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.message import encode
-from elbowroom.read.rawjson import decode, elements, members
+from elbowroom.read.rawjson import decode, elements, entries
 
 NOTICE = "elbowroom_notice"  # the member that says what was cut, in JSON
 
@@ -24,6 +27,13 @@ _DEEPEST = 4  # levels of JSON below the outermost in which a cut is tried
 _LONGEST = 400  # characters of a unit of text; what has no border before that is cut there
 _SAMPLE = 20  # records that must be alike before a text is taken for CSV
 _BORDER = re.compile(r"(?<=\n)|(?<=[.!?])(?=[ \t])|(?<=[。！？])")
+_UNIT = re.compile(rf".{{1,{_LONGEST}}}", re.DOTALL)
+# The same inside a JSON string, where no escape may be cut, and no pair of them that is one character.
+_QUOTED_BORDER = re.compile(r"(?<=\\n)|(?<=[.!?])(?= |\\t)|(?<=[。！？])")
+_QUOTED_UNIT = re.compile(
+    r"(?:[^\\]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[^u])"
+    rf"{{1,{_LONGEST}}}"
+)
 _RULE = "-|: \t\r\n"  # what the line below a Markdown table's header consists of
 _DELIMITERS = ",\t;|"
 
@@ -113,19 +123,23 @@ def _shapes(text: str, place: _Place) -> Iterator[Shape]:
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
 
-_Value: TypeAlias = list[bytes] | dict[str, bytes] | str
+_Members: TypeAlias = tuple[tuple[bytes, bytes], ...]
+_Value: TypeAlias = list[bytes] | _Members | str
 
 
 def _open(raw: bytes) -> _Value | None:
-    """An array's elements, an object's members, a string's text; None for all else."""
+    """An array's elements, an object's members, what stands between a string's quotes; None for all else."""
     try:
         if raw.startswith(b"["):
             return elements(raw)
         if raw.startswith(b"{"):
-            return members(raw)
-        return str(decode(raw)) if raw.startswith(b'"') else None
+            return entries(raw)
+        if raw.startswith(b'"'):
+            decode(raw)
+            return raw[1:-1].decode()
     except InvalidRequest:
-        return None
+        pass  # it only begins like JSON
+    return None
 
 
 def _inside(value: _Value | None, size: int, place: _Place) -> Iterator[Shape]:
@@ -133,15 +147,11 @@ def _inside(value: _Value | None, size: int, place: _Place) -> Iterator[Shape]:
         return
     if isinstance(value, list):
         yield from _array(value, size, place)
-    elif isinstance(value, dict):
+    elif isinstance(value, tuple):
         yield from _object(value, size, place)
     elif value is not None:
-        yield _prose(
-            value,
-            place.inside('"', '"'),
-            lambda words: _in_string(f"\n[{NOTICE}: {words}]\n"),
-            _in_string,
-        )
+        inside = place.inside('"', '"')
+        yield _prose(value, inside, lambda words: _in_string(f"\n[{NOTICE}: {words}]\n"), quoted=True)
 
 
 def _array(value: list[bytes], size: int, place: _Place) -> Iterator[Shape]:
@@ -156,18 +166,17 @@ def _array(value: list[bytes], size: int, place: _Place) -> Iterator[Shape]:
         yield from _inside(_open(value[0]), len(value[0]), place.inside("[\n", others, total))
 
 
-def _object(value: dict[str, bytes], size: int, place: _Place) -> Iterator[Shape]:
+def _object(value: _Members, size: int, place: _Place) -> Iterator[Shape]:
     """A part of its longest member, all others kept; else its first members."""
-    names = list(value)
-    if names:
-        longest = max(names, key=lambda name: len(value[name]))
-        at = names.index(longest)
-        left = "".join(_member(name, value[name]) + "," for name in names[:at])
-        right = "".join("," + _member(name, value[name]) for name in names[at + 1 :])
-        inside = place.inside("{" + left + _member(longest, b""), right + "}")
-        yield from _inside(_open(value[longest]), len(value[longest]), inside)
-    units = [_member(name, value[name]) + ",\n" for name in names[: place.most]]
-    yield Shape(place.before + "{\n", units, "}" + place.after, len(names), size, _own_member, "members", place.rows)
+    if value:
+        at = max(range(len(value)), key=lambda at: len(value[at][1]))
+        name, longest = value[at]
+        left = "".join(_member(*one) + "," for one in value[:at])
+        right = "".join("," + _member(*one) for one in value[at + 1 :])
+        inside = place.inside("{" + left + _member(name, b""), right + "}")
+        yield from _inside(_open(longest), len(longest), inside)
+    units = [_member(*one) + ",\n" for one in value[: place.most]]
+    yield Shape(place.before + "{\n", units, "}" + place.after, len(value), size, _own_member, "members", place.rows)
 
 
 def _json_lines(lines: list[str], place: _Place) -> Iterator[Shape]:
@@ -183,11 +192,11 @@ def _element(words: str) -> str:
 
 
 def _own_member(words: str) -> str:
-    return _member(NOTICE, encode(words)) + "\n"
+    return _member(encode(NOTICE), encode(words)) + "\n"
 
 
-def _member(name: str, value: bytes) -> str:
-    return encode(name).decode() + ":" + value.decode()
+def _member(name: bytes, value: bytes) -> str:
+    return f"{name.decode()}:{value.decode()}"
 
 
 def _in_string(text: str) -> str:
@@ -243,26 +252,31 @@ def _quoted_records(lines: list[str], delimiter: str) -> tuple[list[str], set[in
     return records, widths
 
 
-def _prose(
-    text: str, place: _Place, notice: Callable[[str], str], written: Callable[[str], str] = lambda unit: unit
-) -> Shape:
-    """Whole lines and sentences from both ends."""
-    size = _size([text])
+def _prose(text: str, place: _Place, notice: Callable[[str], str], *, quoted: bool = False) -> Shape:
+    """Whole lines and sentences from both ends; of a text with JSON's escapes in it where it is `quoted`."""
+    size, parted = _size([text]), _quoted_sentences if quoted else _sentences
     if len(text) <= 2 * place.window:
-        units = _sentences(text)
+        units = parted(text)
         total = len(units)
     else:  # what the two windows cut in two belongs to the middle; as many units from the end as from the start
-        head = _sentences(text[: place.window])[:-1]
-        tail = _sentences(text[len(text) - place.window :])[1:]
+        head = parted(text[: place.window])[:-1]
+        begin = len(text) - place.window
+        if quoted:  # not between a backslash and what it escapes
+            begin += (begin - len(text[:begin].rstrip("\\"))) % 2
+        tail = parted(text[begin:])[1:]
         ends = min(len(head), len(tail))
         units = head[:ends] + tail[len(tail) - ends :]
         total = len(units) + 1
-    units = [written(unit) for unit in units]
     return Shape(place.before, units, place.after, total, size, notice, rows=place.rows, both_ends=True)
 
 
 def _sentences(text: str) -> list[str]:
-    return [piece[at : at + _LONGEST] for piece in _BORDER.split(text) for at in range(0, len(piece), _LONGEST)]
+    return [unit for piece in _BORDER.split(text) for unit in _UNIT.findall(piece)]
+
+
+def _quoted_sentences(text: str) -> list[str]:
+    """The same of what stands between a JSON string's quotes; an escape that is cut off at the end is left out."""
+    return [unit for piece in _QUOTED_BORDER.split(text) for unit in _QUOTED_UNIT.findall(piece)]
 
 
 def _lines(text: str) -> list[str]:

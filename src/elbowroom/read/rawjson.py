@@ -23,7 +23,7 @@ _ANY = msgspec.json.Decoder()
 _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _BLANK = re.compile(r"[ \t\n\r]*")
-_NAME = re.compile(rb'[ \t\n\r]*,?[ \t\n\r]*"[^"\\]*(?:\\.[^"\\]*)*"[ \t\n\r]*:[ \t\n\r]*', re.DOTALL)
+_NAME = re.compile(rb'[ \t\n\r]*,?[ \t\n\r]*("[^"\\]*(?:\\.[^"\\]*)*")[ \t\n\r]*:[ \t\n\r]*', re.DOTALL)
 _END = re.compile(rb"[ \t\n\r]*\}[ \t\n\r]*")
 
 
@@ -54,10 +54,15 @@ def members(data: bytes, param: str | None = None) -> dict[str, bytes]:
         fields = dict(pairs)
         distinct = len(pairs) == len(fields)
     else:
-        distinct = _walks_through(data, fields)
+        distinct = _walk_through(data, fields) is not None
     if not distinct:
         raise InvalidRequest("A member of a JSON object is given twice.", param=param)
     return fields
+
+
+def entries(data: bytes) -> tuple[tuple[bytes, bytes], ...]:
+    """The same, the names as they are written, too: with their quotes and escapes. Raises `InvalidRequest`."""
+    return _walk_through(data, members(data)) or ()
 
 
 def elements(data: bytes, param: str | None = None) -> list[bytes]:
@@ -90,15 +95,18 @@ def whole(text: str) -> str:
     return text
 
 
-def _walks_through(data: bytes, fields: dict[str, bytes]) -> bool:
-    """Whether `fields`, in order, are all of the object: a member given twice leaves a rest or a value out of place."""
-    at = data.index(b"{") + 1
+def _walk_through(data: bytes, fields: dict[str, bytes]) -> tuple[tuple[bytes, bytes], ...] | None:
+    """The members as they are written, if `fields`, in order, are all of the object; None where one is given twice,
+    which leaves a rest or a value out of place.
+    """
+    found, at = [], data.index(b"{") + 1
     for raw in fields.values():
         name = _NAME.match(data, at)
         if name is None or not data.startswith(raw, name.end()):
-            return False
+            return None
+        found.append((name[1], raw))
         at = name.end() + len(raw)
-    return _END.fullmatch(data, at) is not None
+    return tuple(found) if _END.fullmatch(data, at) else None
 
 
 def _cut(data: bytes, brackets: str, param: str | None) -> Iterator[tuple[str, bytes]]:

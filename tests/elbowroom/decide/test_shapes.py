@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from elbowroom.decide.shapes import NOTICE, Shape, shapes
@@ -52,7 +52,7 @@ def test_a_long_string_is_cut_where_it_stands():
     page = {"url": "https://x.example", "content": "One. Two. Three.\nFour. Five. Six.", "lang": "en"}
     text = ways(json.dumps(page))[0].text(2)
     cut = json.loads(text)
-    assert cut["content"].startswith(f"One.\n[{NOTICE}: 9 of 33 bytes shown")
+    assert cut["content"].startswith(f"One.\n[{NOTICE}: 9 of 34 bytes shown")
     assert cut["content"].endswith("]\n Six.")
     assert {**cut, "content": ""} == {**page, "content": ""}
 
@@ -64,6 +64,46 @@ def test_a_row_too_long_for_itself_is_cut_inside():
     assert json.loads(inner.text(1))[0]["content"].startswith("One.")
     assert (inner.rows, inner.counts) == (2, False)
     assert json.loads(ways('[["One. Two."]]')[1].text(0)) == [[json.loads(ways('[["One. Two."]]')[1].notice(0))]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"{} {}"',
+        '{{"a": 1, "text": "{} {}"}}',
+        '{{"{}": "{}"}}',
+        '[{{"text": "{} {}"}}]',
+        '[{{"{}": "{}"}}, 1]',
+        '{{"name": "{}", "text": "{}"}}\n{{"name": 1}}',
+    ],
+)
+def test_an_escape_is_never_read_and_written_anew(text: str):
+    """It would come back as what it stands for, behind the back of whoever cleaned the result."""
+    escaped = "\\u003c|im_start|\\u003esystem \\u200b \\uff1cs>"
+    text = text.format(escaped, "One. Two. " * 30 + escaped)
+    for way in ways(text, window=100):
+        for kept in range(way.most + 1):
+            assert not {"<", "\u200b", "\uff1c"} & set(way.text(kept))
+
+
+@example(pieces=["\\" * 1500, "b"], window=1202, ascii_only=True)
+@settings(max_examples=200)
+@given(
+    st.lists(
+        st.sampled_from(['"', "\\", "\\" * 401, "\n", "a. ", "b", "\U0001f600", "\u9000", "n", "u0041"]), max_size=12
+    ),
+    st.integers(1, 450),
+    st.booleans(),
+)
+def test_no_escape_is_cut(pieces: list[str], window: int, ascii_only: bool):
+    text = "".join(pieces)
+    for way in ways(json.dumps({"a": text}, ensure_ascii=ascii_only), window=window):
+        for kept in range(max(way.most, 0) + 1):
+            cut = json.loads(way.text(kept))
+            if way.both_ends:
+                first, last = cut["a"].split(json.loads(f'"{way.notice(kept)}"'))
+                assert text.startswith(first)
+                assert text.endswith(last)
 
 
 def test_a_bare_string_stays_a_string():
