@@ -38,3 +38,22 @@ class Account(Struct, frozen=True):
     org: str  # everything of one organisation is kept in one place, and changes in one step
     timezone: str  # an IANA name
     entities: tuple[Entity, ...]
+
+    @property
+    def limited(self) -> bool:
+        """Whether any level limits anything."""
+        return any(_any(one, "rpm", "tpm", "parallel", "tokens", "micro_usd") for one in self.entities)
+
+    @property
+    def by_tokens(self) -> bool:
+        """Whether any level limits what depends on how much is sent and answered."""
+        return any(_any(one, "tpm", "tokens", "micro_usd") for one in self.entities)
+
+    @property
+    def by_money(self) -> bool:
+        """Whether any level limits money."""
+        return any(_any(one, "micro_usd") for one in self.entities)
+
+
+def _any(entity: Entity, *names: str) -> bool:
+    return any(getattr(entity.limits, name) is not None for name in names)

@@ -161,6 +161,7 @@ class Decision(Struct, frozen=True):
     tools_removed: tuple[str, ...] = ()  # names, as the client gave them
     labels: tuple[str, ...] = ()  # of the documents that the principal may see, where it has a key
     label_incomplete: int = 0  # documents denied because their label was missing or could not be read
+    limited: bool = False  # somebody's tokens are limited: the count was waited for, and usage asked for
 
 
 class Packed(Struct, frozen=True):
@@ -170,6 +171,7 @@ class Packed(Struct, frozen=True):
     decision: Decision
     sources: tuple[Source, ...]
     usage_asked: bool  # we asked for usage on the stream; the client did not
+    output_limit: int | None = None  # tokens that `body` lets one choice have; None: it says nothing of it
     reply: str | None = None  # the whole answer, where no model is to be asked; `body` is empty then
     tools: frozenset[str] | None = None  # the only names that the answer may call; None: nobody looks
 

@@ -27,6 +27,7 @@ class Placed(Struct, frozen=True):
 
     body: bytes
     edits: tuple[Edit, ...]
+    output_limit: int | None = None  # tokens that the body lets one choice have; None: it says nothing of it
 
 
 def place(
@@ -47,24 +48,25 @@ def place(
     Annotations that a client echoes go from every body that is rewritten anyway; flags of our own rewrite it.
     """
     fields = dict(request.fields)
+    limited, limit = _limit_output(fields, request, model, max_tokens, output_cap)
     edits = [
         *made,
         *_remove_tags(fields, request),
         *_map_model(fields, request, model),
         *(_ask_usage(fields, request) if ask_usage else ()),
-        *_limit_output(fields, request, model, max_tokens, output_cap),
+        *limited,
     ]
     came = [message.raw for message in request.messages]
     raws = [message.raw for message in messages]
     if not edits and raws == came and not any(map(is_ours, messages)):
-        return Placed(request.body, ())
+        return Placed(request.body, (), limit)
     told = [without_echoes(message) for message in messages]
     if told != raws:
         edits.append(Edit.ANNOTATIONS_STRIPPED)
         raws = told
     if raws != came:
         fields["messages"] = b"[" + b",".join(raws) + b"]"
-    return Placed(join_members(fields), tuple(dict.fromkeys(edits)))
+    return Placed(join_members(fields), tuple(dict.fromkeys(edits)), limit)
 
 
 def with_evidence(message: Message, evidence: str, behind: int | None = None) -> Message:
@@ -115,16 +117,18 @@ def _ask_usage(fields: dict[str, bytes], request: Request) -> list[Edit]:
 
 def _limit_output(
     fields: dict[str, bytes], request: Request, model: Model, max_tokens: int | None, output_cap: int | None
-) -> list[Edit]:
+) -> tuple[list[Edit], int | None]:
+    """The edits, and the maximum that is left in the end: of two the larger, since who reads which is not known."""
     named = [name for name in _MAXIMA if request.params.get(name) is not None]
     if named:
         above = [name for name in named if max_tokens is not None and request.params[name] > max_tokens]
         fields.update((name, encode(max_tokens)) for name in above)
-        return [Edit.OUTPUT_CLAMPED] if above else []
+        largest = max(max_tokens if name in above else request.params[name] for name in named)
+        return [Edit.OUTPUT_CLAMPED] if above else [], largest
     if output_cap is None:
-        return []
+        return [], None
     fields[output_limit(model)] = encode(output_cap)
-    return [Edit.OUTPUT_CAPPED]
+    return [Edit.OUTPUT_CAPPED], output_cap
 
 
 def output_limit(model: Model) -> str:

@@ -219,3 +219,22 @@ def test_who_reasons_is_limited_by_the_newer_member() -> None:
     assert output_limit(CHAT_MODEL) == "max_tokens"
     assert output_limit(structs.replace(CHAT_MODEL, upstream_model="x/o3-mini")) == "max_completion_tokens"
     assert output_limit(structs.replace(CHAT_MODEL, family="gpt-5")) == "max_completion_tokens"
+
+
+@pytest.mark.parametrize(
+    ("said", "lowered", "cap", "limit"),
+    [
+        ({}, None, None, None),
+        ({}, None, 50, 50),
+        ({"max_tokens": "7"}, None, 50, 7),
+        ({"max_tokens": "7", "max_completion_tokens": "9"}, None, 50, 9),  # who reads which is not known
+        ({"max_tokens": "7", "max_completion_tokens": "9"}, 5, 50, 5),
+        ({"max_tokens": "3", "max_completion_tokens": "9"}, 5, 50, 5),
+    ],
+)
+def test_what_the_body_lets_one_choice_have_is_told(said, lowered, cap, limit):
+    asked = request(USER, **said)
+    placed = place(asked, asked.messages, model=model(), ask_usage=False, max_tokens=lowered, output_cap=cap)
+    sent = json.loads(placed.body)
+    assert placed.output_limit == limit
+    assert limit == max((sent[name] for name in ("max_tokens", "max_completion_tokens") if name in sent), default=None)

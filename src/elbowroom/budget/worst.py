@@ -1,0 +1,62 @@
+"""What a request is held to before it is sent: the prompt as it leaves, and all that the upstream may emit.
+
+Knows: by which numbers a prompt is bounded where it could not be counted, what bounds an answer, and that the dearest
+way to bill both is the one that counts.
+Does not know: who pays, what they have left, or how anything was counted.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from elbowroom.budget.cost import dearest
+from elbowroom.budget.hold import Amounts
+from elbowroom.count.counter import Counter
+from elbowroom.decide.conversation import body
+from elbowroom.price import Price
+from elbowroom.records import Model, Packed, Request
+
+# counted: the count and its margin. bytes: a token is a byte at least. window: no model reads more than its window.
+By = Literal["counted", "bytes", "window"]
+
+
+class Worst(Struct, frozen=True):
+    """What one request comes to at most, in tokens."""
+
+    prompt: int
+    by: By  # how the prompt is known
+    answer: int  # all choices together
+    reserve: int  # of that, what the window keeps free
+
+    def amounts(self, price: Price | None) -> Amounts:
+        """What to hold. A model without a price costs no money."""
+        return Amounts(self.prompt + self.answer, dearest(price, self.prompt, self.answer), self.prompt + self.reserve)
+
+
+def worst(request: Request, packed: Packed, model: Model, counter: Counter) -> Worst:
+    """`request` as it came, `packed` as it leaves."""
+    prompt, by = _prompt(request, packed, model, counter)
+    params, window = request.params, packed.decision.window
+    # Words that were predicted and do not come true are billed beside the maximum.
+    choice = most_output(packed.output_limit, model) + len(request.fields.get("prediction", b""))
+    answer = choice * max(params.get("n") or 1, _whole(params.get("best_of")))
+    return Worst(prompt, by, answer, min(answer, window.answer_reserve) if window is not None else answer)
+
+
+def most_output(told: int | None, model: Model) -> int:
+    """Tokens that one choice has at most. `told`: the maximum that went upstream, if one did."""
+    return model.max_output_tokens if told is None else min(told, model.max_output_tokens)
+
+
+def _prompt(request: Request, packed: Packed, model: Model, counter: Counter) -> tuple[int, By]:
+    counted = packed.decision.counted
+    if counted is not None:
+        return counted.tokens + counted.margin, "counted"
+    bound = counter.encloses(body(request, request.messages), max(len(request.body), len(packed.body)))
+    return (model.context_window, "window") if bound is None else (bound, "bytes")
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
