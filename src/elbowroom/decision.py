@@ -79,7 +79,7 @@ class Setting(Struct, frozen=True):
     label_keys: Mapping[str, LabelKey] = {}  # by `kid`: what retrievers sign access labels with
     compressor: tuple[str, ...] | None = None  # labels that the model accepts which says passages in fewer words
     rerankers: Mapping[str, tuple[str, ...]] = {}  # by name: labels of documents that it accepts, where somebody said
-    limited: bool = False  # tokens or money of whoever asks are limited: what is sent is counted, and what is billed told
+    limited: bool = False  # tokens or money of whoever asks are limited: what is sent is counted, what is billed told
 
     @property
     def rights(self) -> Rights:

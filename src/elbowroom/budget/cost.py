@@ -1,7 +1,7 @@
 """What tokens come to in money: of an answer as it was billed, and at most.
 
-Knows: which tokens have a price of their own, that a long prompt changes all prices, and that a request's sum is rounded
-up once. Integers only: micro-USD.
+Knows: which tokens have a price of their own, that a long prompt changes all prices, and that a request's sum is
+rounded up once. Integers only: micro-USD.
 Does not know: any model's price, what is held, budgets.
 """
 

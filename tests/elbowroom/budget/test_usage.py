@@ -48,7 +48,7 @@ from elbowroom.budget.usage import Usage, usage_of
                 "prompt_tokens_details": None,
             },
             Usage(70, 1, 50, 9),
-        ),  # fmt: skip
+        ),
         # Claude's own form: what was cached stands beside the prompt.
         (
             {"input_tokens": 10, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 90, "output_tokens": 3},
@@ -63,7 +63,7 @@ from elbowroom.budget.usage import Usage, usage_of
                 "completion_tokens_details": {"reasoning_tokens": 100},
             },
             Usage(10, 103, 0, 0, 100),
-        ),  # fmt: skip
+        ),
         (
             {"prompt_tokens": 10, "completion_tokens": 3, "completion_tokens_details": {"reasoning_tokens": 100}},
             Usage(10, 103, 0, 0, 100),
