@@ -18,6 +18,7 @@ from starlette.routing import Route
 from elbowroom.clean.known import Known
 from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount, NeedRedaction
 from elbowroom_proxy import endpoints, rerankers, upstreams
+from elbowroom_proxy.addresses import Endpoint
 from elbowroom_proxy.answering import Till
 from elbowroom_proxy.asides import Asides
 from elbowroom_proxy.calibration import Calibration
@@ -30,7 +31,7 @@ from elbowroom_proxy.redactor import Redactor
 from elbowroom_proxy.retrievers.http import Http as Retriever
 from elbowroom_proxy.routes import errors, health, metrics, models
 from elbowroom_proxy.routes.chat import Chat
-from elbowroom_proxy.settings import RERANKERS, Endpoint, Keys, Settings
+from elbowroom_proxy.settings import RERANKERS, Keys, Settings
 from elbowroom_proxy.shared import Shared
 from elbowroom_proxy.sinks.jsonl import JsonlSink
 from elbowroom_proxy.stores.jwks import Jwks

@@ -6,7 +6,7 @@ Does not know: what is asked or when (the engine), or how (`rerankers/`, `retrie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from typing import Annotated, Literal
 
 from msgspec import Meta, structs
@@ -49,20 +49,20 @@ def check(policy: Policy, models: Container[str], fault: Fault) -> None:
             raise fault("model_list", f"the policy's {name}.model is {model}, which is not listed")
 
 
-def reranker(row: Reranker | None, policy: Policy, fault: Fault, resolve: Resolve) -> Reranker | None:
-    """The entry, ready to use. Raises where the policy asks whom there is no entry for."""
+def reranker(row: Reranker | None, policies: Iterable[Policy], fault: Fault, resolve: Resolve) -> Reranker | None:
+    """The entry, ready to use. Raises where a policy asks whom there is no entry for."""
     if row is None:
-        if policy.rerank.by == "http":
+        if any(policy.rerank.by == "http" for policy in policies):
             raise fault("reranker", "the policy's rerank.by is http, and there is no such entry")
         return None
     base = _address("reranker.api_base", row.api_base, fault, resolve).rstrip("/")
     return structs.replace(row, api_base=base, api_key=resolve("reranker.api_key", row.api_key))
 
 
-def retriever(row: Retriever | None, policy: Policy, fault: Fault, resolve: Resolve) -> Retriever | None:
+def retriever(row: Retriever | None, policies: Iterable[Policy], fault: Fault, resolve: Resolve) -> Retriever | None:
     """The same of the retriever."""
     if row is None:
-        for one in policy.classes:
+        for one in (one for policy in policies for one in policy.classes):
             if one.on_insufficient == "second_pass":
                 raise fault("retriever", f"class {one.name} wants a second_pass, and there is no such entry")
         return None

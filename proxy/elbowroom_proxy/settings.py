@@ -12,12 +12,13 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Awaitable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated
 
+import msgspec
 from msgspec import Meta, Struct, structs
 
 from elbowroom import count
@@ -27,12 +28,14 @@ from elbowroom.decide import gates, packers, rules
 from elbowroom.decide.reranking import GIVEN
 from elbowroom.errors import CountUnavailable, InvalidConfig
 from elbowroom.read import yaml
-from elbowroom.read.catalog import SPEAKS_OPENAI, Catalog, Facts, Local, ModelRow, known_as, parted
+from elbowroom.read.catalog import Catalog, Facts, Local, ModelRow, known_as
 from elbowroom.read.policy import Config, Policy
 from elbowroom.read.policyfile import read_policy
 from elbowroom.records import Model
-from elbowroom_proxy import asked, encoders, identity, modelfacts, modelfiles
+from elbowroom_proxy import addresses, asked, encoders, identity, modelfacts, modelfiles
+from elbowroom_proxy.addresses import CountEndpoint, Endpoint
 from elbowroom_proxy.asked import Reranker, Retriever
+from elbowroom_proxy.configfiles import Files
 from elbowroom_proxy.identity import Identities
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
@@ -40,8 +43,6 @@ Positive = Annotated[int, Meta(gt=0)]
 
 STATE = Path(".elbowroom")  # in the working folder: the demo's secret and traces
 ENVIRON = "os.environ/"
-COUNT_ENDPOINTS = frozenset(one.stem for one in (Path(__file__).parent / "endpoints").glob("[a-z]*.py"))
-UPSTREAMS = frozenset(one.stem for one in (Path(__file__).parent / "upstreams").glob("[a-z]*.py"))
 RERANKERS = frozenset(one.stem for one in (Path(__file__).parent / "rerankers").glob("[a-z]*.py"))
 SECRET_LENGTH = 16  # characters at least
 
@@ -53,6 +54,9 @@ class General(Config, frozen=True):
     secret: str | None = None
     traces: str = str(STATE / "traces")
     policy: str | None = None
+    policies: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it for each instance
+    killed: bool = False
+    kill_file: str = str(STATE / "kill")
     max_body_bytes: Positive = 32 << 20
     connect_timeout: Seconds = 5.0
     first_byte_timeout: Seconds = 60.0
@@ -74,39 +78,6 @@ class File(identity.Rows, frozen=True):
     general_settings: General = General()
 
 
-class Endpoint(Struct, frozen=True):
-    """What one upstream is built from. Equal endpoints share connections and limits."""
-
-    upstream: str  # file name in `upstreams/`
-    api_base: str | None
-    api_key: str | None
-    connect_timeout: float
-    first_byte_timeout: float
-    total_timeout: float
-    max_concurrency: int
-    max_queue: int
-    api_version: str | None = None
-
-
-class CountEndpoint(Struct, frozen=True):
-    """Where one model's provider is asked to count."""
-
-    endpoint: str  # file name in `endpoints/`
-    api_base: str | None  # None: the provider's own
-    api_key: str | None
-    model: str  # as the provider says it
-
-
-class Meter(Protocol):
-    """How an upstream in this process bills: by the same rules that the proxy counts by."""
-
-    def prompt(self, body: Mapping[str, Any]) -> Awaitable[int]:
-        """Prompt tokens of a chat body."""
-
-    def text(self, text: str, model: str) -> Awaitable[int]:
-        """Tokens of one text, by that model's vocabulary."""
-
-
 class Settings(Struct, frozen=True):
     """Everything that `app` builds from."""
 
@@ -121,6 +92,9 @@ class Settings(Struct, frozen=True):
     reranker: Reranker | None = None
     retriever: Retriever | None = None
     identities: Identities = Identities()
+    policies: Mapping[str, Policy] = {}  # beside the default one, by the names that keys, teams and organisations say
+    files: Files = msgspec.field(default_factory=Files)  # what all this was read from
+    again: Callable[[], Settings] | None = None  # reads it anew
     published: Mapping[str, Facts] = {}  # what the table of models says, by model name; without those it does not list
 
 
@@ -138,10 +112,14 @@ def config_folder() -> Path:
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "config"
 
 
-def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> Settings:
-    """Reads `file`, or the defaults. Raises `InvalidConfig` with file and line. Writes nothing."""
+def load(file: Path | None = None, environ: Mapping[str, str] = os.environ, files: Files | None = None) -> Settings:
+    """Reads `file`, or the defaults. Raises `InvalidConfig` with file and line. Writes nothing. `files` is told of all
+    that was read, in vain too.
+    """
+    again = partial(load, file, environ)
+    files = Files() if files is None else files
     file = file or config_folder() / "elbowroom.yaml"
-    marked = yaml.read(_text(file), str(file), File)
+    marked = yaml.read(files.text(file), str(file), File)
     if not marked.value.model_list:
         raise marked.fault("model_list", "names no model, so nothing can be served")
     general = _general(marked, environ)
@@ -149,15 +127,17 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
     catalog, notes = _countable(
         marked, Catalog.of(marked.value.model_list, marked.fault, local=local, published=modelfacts.published)
     )
+    resolve = partial(_resolved, marked, environ=environ)
     endpoints = {
-        row.model_name: _endpoint(
-            marked, f"model_list[{i}]", row, catalog.find(row.model_name).upstream, general, environ
+        row.model_name: addresses.endpoint(
+            f"model_list[{i}]", row, catalog.find(row.model_name).upstream, general, marked.fault, resolve
         )
         for i, row in enumerate(marked.value.model_list)
     }
-    policy = load_policy(file.parent / general.policy if general.policy else config_folder() / "policy.yaml")
-    resolve = partial(_resolved, marked, environ=environ)
-    asked.check(policy, catalog.by_name, marked.fault)
+    policy = load_policy(file.parent / general.policy if general.policy else config_folder() / "policy.yaml", files)
+    policies = {name: load_policy(file.parent / one, files) for name, one in general.policies.items()}
+    for one in (policy, *policies.values()):
+        asked.check(one, catalog.by_name, marked.fault)
     counters = {
         row.model_name: _counter(marked, f"model_list[{i}].model_info.counter", catalog.find(row.model_name))
         for i, row in enumerate(marked.value.model_list)
@@ -170,8 +150,13 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
     count_endpoints = {
         row.model_name: endpoint
         for i, row in enumerate(marked.value.model_list)
-        if (endpoint := _count_endpoint(marked, f"model_list[{i}]", row, environ)) is not None
+        if (endpoint := addresses.count_endpoint(f"model_list[{i}]", row, marked.fault, resolve)) is not None
     }
+    identities = _identities(marked, policy, catalog, file.parent, environ)
+    for name, one in policies.items():
+        if identities.closed and one.documents == "upstream":
+            at = f"general_settings.policies.{name}"
+            raise marked.fault(at, "it leaves documents to the provider, so nobody's access to them could be checked")
     return Settings(
         general=general,
         catalog=catalog,
@@ -181,29 +166,31 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
         tokenizers=tokenizers,
         notes=notes,
         count_endpoints=count_endpoints,
-        reranker=asked.reranker(marked.value.reranker, policy, marked.fault, resolve),
-        retriever=asked.retriever(marked.value.retriever, policy, marked.fault, resolve),
+        policies=policies,
+        files=files,
+        again=again,
+        reranker=asked.reranker(marked.value.reranker, (policy, *policies.values()), marked.fault, resolve),
+        retriever=asked.retriever(marked.value.retriever, (policy, *policies.values()), marked.fault, resolve),
         published=published,
-        identities=_identities(marked, policy, catalog, file.parent, environ),
+        identities=identities,
     )
 
 
-def load_policy(file: Path) -> Policy:
+def load_policy(file: Path, files: Files | None = None) -> Policy:
     """A policy file, with the `classes/` and `sources.yaml` beside it, else the defaults'. Raises `InvalidConfig` with
     file and line.
     """
-    beside = file.parent / "classes"
-    classes = sorted((beside if beside.is_dir() else config_folder() / "classes").glob("*.yaml"))
-    sources = file.parent / "sources.yaml"
-    sources = sources if sources.is_file() else config_folder() / "sources.yaml"
+    files = Files() if files is None else files
+    classes = files.listed(files.first(file.parent / "classes", config_folder() / "classes"), "*.yaml")
+    sources = files.first(file.parent / "sources.yaml", config_folder() / "sources.yaml")
     return read_policy(
-        (str(file), _text(file)),
-        [(str(one), _text(one)) for one in classes],
+        (str(file), files.text(file)),
+        [(str(one), files.text(one)) for one in classes],
         known_gates=gates.NAMES,
         known_packers=packers.NAMES,
         known_rules=rules.NAMES,
         known_rerankers=RERANKERS | {GIVEN},
-        sources=(str(sources), _text(sources)),
+        sources=(str(sources), files.text(sources)),
     )
 
 
@@ -245,61 +232,6 @@ def _general(marked: yaml.Marked[File], environ: Mapping[str, str]) -> General:
             f"{at}.secret", "instances that share a Redis need the same secret: set it here or in ELBOWROOM_SECRET"
         )
     return structs.replace(written, redis_url=redis_url, secret=secret)
-
-
-def _endpoint(
-    marked: yaml.Marked[File], at: str, row: ModelRow, upstream: str, general: General, environ: Mapping[str, str]
-) -> Endpoint:
-    if upstream not in UPSTREAMS:
-        raise marked.fault(
-            f"{at}.litellm_params.model", f"there is no upstream {upstream}; there are {', '.join(sorted(UPSTREAMS))}"
-        )
-    params = f"{at}.litellm_params"
-    api_base = _resolved(marked, f"{params}.api_base", row.litellm_params.api_base, environ)
-    api_version = _resolved(marked, f"{params}.api_version", row.litellm_params.api_version, environ)
-    if upstream == "openai":
-        api_base = _address(*parted(row.litellm_params.model), api_base, api_version)
-        if not api_base.startswith(("http://", "https://")):
-            raise marked.fault(f"{params}.api_base", "must begin with http:// or https://")
-    return Endpoint(
-        upstream=upstream,
-        api_base=api_base,
-        api_key=_resolved(marked, f"{params}.api_key", row.litellm_params.api_key, environ),
-        connect_timeout=general.connect_timeout,
-        first_byte_timeout=general.first_byte_timeout,
-        total_timeout=general.total_timeout,
-        max_concurrency=general.max_concurrency,
-        max_queue=general.max_queue,
-        api_version=api_version,
-    )
-
-
-def _address(provider: str, name: str, api_base: str | None, api_version: str | None) -> str:
-    """Where that provider speaks OpenAI's protocol. Azure names only the host: versions are asked for by deployment."""
-    base = (api_base or SPEAKS_OPENAI.get(provider) or "").rstrip("/")
-    if provider == "azure" and base and "/openai" not in base:
-        base += f"/openai/deployments/{name}" if api_version else "/openai/v1"
-    return base
-
-
-def _count_endpoint(
-    marked: yaml.Marked[File], at: str, row: ModelRow, environ: Mapping[str, str]
-) -> CountEndpoint | None:
-    name, params = row.model_info.count_endpoint, row.litellm_params
-    if name is None:
-        return None
-    if name not in COUNT_ENDPOINTS:
-        known = ", ".join(sorted(COUNT_ENDPOINTS))
-        raise marked.fault(f"{at}.model_info.count_endpoint", f"there is no endpoint {name}; there are {known}")
-    api_base = _resolved(marked, f"{at}.litellm_params.api_base", params.api_base, environ)
-    if api_base is None and name == "vllm":
-        raise marked.fault(f"{at}.litellm_params", "api_base is needed: a server of your own has no other address")
-    return CountEndpoint(
-        endpoint=name,
-        api_base=api_base.rstrip("/") if api_base else None,
-        api_key=_resolved(marked, f"{at}.litellm_params.api_key", params.api_key, environ),
-        model=parted(params.model)[1],
-    )
 
 
 def _identities(
@@ -365,12 +297,3 @@ def _resolved(marked: yaml.Marked[File], path: str, word: str | None, environ: M
     if not environ.get(name):
         raise marked.fault(path, f"the environment has no {name}")
     return environ[name]
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InvalidConfig(f"{file}:1: {error.strerror or 'cannot be read'}") from error
-    except UnicodeDecodeError as error:
-        raise InvalidConfig(f"{file}:1: not UTF-8 text") from error

@@ -15,8 +15,8 @@ import pytest
 
 from elbowroom.errors import Overloaded, UpstreamTimeout, UpstreamUnavailable
 from elbowroom_proxy import upstreams
+from elbowroom_proxy.addresses import UPSTREAMS, Endpoint
 from elbowroom_proxy.ports import Call, Reply, Upstream
-from elbowroom_proxy.settings import UPSTREAMS, Endpoint
 from tests.providers import CALL, PROVIDERS, Part, Provider
 from tests.servers import free_port
 from tests.upstream import Answer, Break, FakeUpstream, answer_stream

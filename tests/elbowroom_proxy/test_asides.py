@@ -14,9 +14,9 @@ from elbowroom.errors import RerankUnavailable, UpstreamUnavailable
 from elbowroom.needs import NeedRerank, NeedRetrieve, NeedSummary
 from elbowroom.price import Price
 from elbowroom_proxy import asides, upstreams
+from elbowroom_proxy.addresses import Endpoint
 from elbowroom_proxy.asides import Asides, nobody
 from elbowroom_proxy.ports import Scored, Upstream
-from elbowroom_proxy.settings import Endpoint
 from tests.upstream import Answer, Break, FakeUpstream, answer_json, completion
 from tests.walk import MODEL
 

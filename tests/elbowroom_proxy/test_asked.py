@@ -23,28 +23,30 @@ def resolve(_: str, word: str | None) -> str | None:
 
 
 def test_words_of_the_environment_are_put_in():
-    assert reranker(RERANKER, Policy(), fault, resolve) == structs.replace(RERANKER, api_base="http://r", api_key="key")
-    assert retriever(RETRIEVER, AGAIN, fault, resolve) == structs.replace(RETRIEVER, url="http://r/", api_key="key")
+    assert reranker(RERANKER, [Policy()], fault, resolve) == structs.replace(
+        RERANKER, api_base="http://r", api_key="key"
+    )
+    assert retriever(RETRIEVER, [AGAIN], fault, resolve) == structs.replace(RETRIEVER, url="http://r/", api_key="key")
 
 
 def test_whom_no_policy_asks_need_not_be_there():
-    assert reranker(None, Policy(), fault, resolve) is None
-    assert retriever(None, Policy(), fault, resolve) is None
+    assert reranker(None, [Policy()], fault, resolve) is None
+    assert retriever(None, [Policy()], fault, resolve) is None
     check(Policy(), (), fault)
     check(Policy(evidence=Evidence(compress=Compress("small"))), ("small",), fault)
 
 
 def test_and_whom_one_asks_must():
     with pytest.raises(InvalidConfig, match=r"reranker: the policy's rerank.by is http, and there is no such entry"):
-        reranker(None, Policy(rerank=Rerank("http")), fault, resolve)
+        reranker(None, [Policy(rerank=Rerank("http"))], fault, resolve)
     with pytest.raises(InvalidConfig, match=r"retriever: class general wants a second_pass, and there is no such"):
-        retriever(None, AGAIN, fault, resolve)
+        retriever(None, [AGAIN], fault, resolve)
     with pytest.raises(InvalidConfig, match=r"model_list: the policy's evidence.compress.model is small, which is not"):
         check(Policy(evidence=Evidence(compress=Compress("small"))), ("big",), fault)
 
 
 def test_an_address_begins_like_one():
     with pytest.raises(InvalidConfig, match=r"reranker.api_base: must begin with http"):
-        reranker(structs.replace(RERANKER, api_base="ftp://r"), Policy(), fault, resolve)
+        reranker(structs.replace(RERANKER, api_base="ftp://r"), [Policy()], fault, resolve)
     with pytest.raises(InvalidConfig, match=r"retriever.url: must begin with http"):
-        retriever(structs.replace(RETRIEVER, url="r.example"), Policy(), fault, resolve)
+        retriever(structs.replace(RETRIEVER, url="r.example"), [Policy()], fault, resolve)

@@ -10,8 +10,8 @@ from structlog.testing import capture_logs
 
 from elbowroom.needs import NeedEndpointCount
 from elbowroom_proxy import endpoints
+from elbowroom_proxy.addresses import CountEndpoint
 from elbowroom_proxy.endpoint_counts import EndpointCounts
-from elbowroom_proxy.settings import CountEndpoint
 from elbowroom_proxy.stores.memory import MemoryCounts
 from elbowroom_proxy.stores.redis import RedisCounts
 from tests.servers import free_port

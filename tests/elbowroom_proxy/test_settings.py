@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from elbowroom.errors import InvalidConfig
 from elbowroom.records import Mode
 from elbowroom_proxy import settings
-from elbowroom_proxy.settings import CountEndpoint, General, config_folder, keys, load, load_policy
+from elbowroom_proxy.settings import General, config_folder, keys, load, load_policy
 from elbowroom_proxy.vocabularies import Vocabularies
 
 DEMO = """\
@@ -74,41 +74,6 @@ def test_the_environment_is_asked_where_the_file_says_so(tmp_path):
     assert endpoint.total_timeout == General().total_timeout
 
 
-def test_a_models_provider_is_asked_to_count_where_its_row_says_how(tmp_path):
-    text = OPENAI + "    model_info: {count_endpoint: openai}\n"
-    found = load(written(tmp_path, text + DEMO.removeprefix("model_list:\n")), {"BASE": "http://host/v1/", "KEY": "k"})
-    assert found.count_endpoints == {"big": CountEndpoint("openai", "http://host/v1", "k", "gpt-4o")}
-    bare = text.replace("      api_base: os.environ/BASE\n", "").replace("big", "c")
-    assert load(written(tmp_path, bare), {"KEY": "k"}).count_endpoints["c"].api_base is None
-
-
-def test_openais_own_address_is_the_default(tmp_path):
-    text = "model_list:\n  - {model_name: big, litellm_params: {model: gpt-4o}}\n"
-    endpoint = load(written(tmp_path, text), {}).endpoints["big"]
-    assert (endpoint.api_base, endpoint.api_key) == ("https://api.openai.com/v1", None)
-
-
-@pytest.mark.parametrize(
-    ("params", "address", "version"),
-    [
-        ("model: groq/llama-3", "https://api.groq.com/openai/v1", None),
-        ("model: groq/llama-3, api_base: http://mine/v1", "http://mine/v1", None),
-        ("model: azure/mine, api_base: https://x.example", "https://x.example/openai/v1", None),
-        ("model: azure/mine, api_base: https://x.example/openai/v1/", "https://x.example/openai/v1", None),
-        (
-            "model: azure/mine, api_base: https://x.example, api_version: os.environ/VERSION",
-            "https://x.example/openai/deployments/mine",
-            "2024-10-21",
-        ),
-    ],
-)
-def test_who_speaks_openais_protocol_is_asked_in_it(tmp_path, params, address, version):
-    info = "{context_window: 9000, max_output_tokens: 900}"
-    text = f"model_list:\n  - {{model_name: m, litellm_params: {{{params}}}, model_info: {info}}}\n"
-    endpoint = load(written(tmp_path, text), {"VERSION": "2024-10-21"}).endpoints["m"]
-    assert (endpoint.upstream, endpoint.api_base, endpoint.api_version) == ("openai", address, version)
-
-
 def test_other_providers_are_reached_through_litellm_and_the_table_says_what_the_file_does_not(tmp_path):
     text = "model_list:\n  - {model_name: c, litellm_params: {model: anthropic/claude-sonnet-4-5, api_key: k}}\n"
     found = load(written(tmp_path, text), {})
@@ -134,6 +99,34 @@ def test_a_policy_lies_beside_the_file_that_names_it(tmp_path):
     assert found.policy == load_policy(tmp_path / "policies" / "mine.yaml")
 
 
+def test_further_policies_have_names_and_are_checked_like_the_first(tmp_path):
+    (tmp_path / "careful.yaml").write_text("id: careful\nmode: shadow\n")
+    general = "general_settings: {policies: {careful: careful.yaml}}\n"
+    found = load(written(tmp_path, DEMO + general), {})
+    assert {name: one.id for name, one in found.policies.items()} == {"careful": "careful"}
+    for text, words in (
+        ("id: careful\nmode: shady\n", r"careful.yaml:2: .*mode"),
+        ("rerank: {by: http}\n", "rerank.by is http"),
+        ("history: {summary: {model: none}}\n", "which is not listed"),
+    ):
+        (tmp_path / "careful.yaml").write_text(text)
+        with pytest.raises(InvalidConfig, match=words):
+            load(written(tmp_path, DEMO + general), {})
+    (tmp_path / "careful.yaml").write_text("documents: upstream\n")
+    load(written(tmp_path, DEMO + general), {})
+    with pytest.raises(InvalidConfig, match="policies.careful"):
+        load(written(tmp_path, DEMO + general + f"keys: [{{name: a, sha256: {'0' * 64}}}]\n"), {})
+
+
+def test_what_was_read_can_be_read_again(tmp_path):
+    file = written(tmp_path, DEMO + "general_settings: {secret: os.environ/S}\n")
+    found = load(file, {"S": "s" * 16})
+    assert found.files.look() == found.files.digest
+    assert found.again is not None
+    again = found.again()
+    assert (again.general, again.policy, again.files.digest) == (found.general, found.policy, found.files.digest)
+
+
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
@@ -145,21 +138,8 @@ def test_a_policy_lies_beside_the_file_that_names_it(tmp_path):
         (DEMO + "general_settings:\n  secret: short\n", 7, "at least 16"),
         (DEMO + "general_settings:\n  secret: os.environ/NOBODY\n", 7, "no NOBODY"),
         (OPENAI, 5, "no BASE"),
-        (OPENAI.replace("os.environ/BASE", "host:8000"), 5, "http://"),
-        (DEMO.replace("family", "upstream: nobody, family"), 4, "no upstream nobody"),
-        (
-            OPENAI.replace("openai/gpt-4o", "azure/gpt-4o").replace("      api_base: os.environ/BASE\n", ""),
-            3,
-            "http://",
-        ),
         (DEMO.replace("family", "counter: nobody, family"), 5, "no counter 'nobody'"),
         (DEMO + DEMO.removeprefix("model_list:\n"), 6, "another model demo-small"),
-        (
-            DEMO.replace("family", "count_endpoint: nobody, family"),
-            5,
-            "there is no endpoint nobody; there are anthropic",
-        ),
-        (DEMO.replace("family", "count_endpoint: vllm, family"), 3, "api_base is needed"),
         (DEMO + "general_settings:\n  count_timeout: 0\n", 7, "> 0"),
         ("model_list: [", 1, "expected"),
     ],

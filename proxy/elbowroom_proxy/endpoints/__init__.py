@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
+from elbowroom_proxy.addresses import COUNT_ENDPOINTS, CountEndpoint
 from elbowroom_proxy.ports import EndpointCounter
-from elbowroom_proxy.settings import COUNT_ENDPOINTS, CountEndpoint
 
 
 def load(name: str) -> Callable[[CountEndpoint], EndpointCounter]:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from elbowroom.errors import CountUnavailable
+from elbowroom_proxy.addresses import CountEndpoint
 from elbowroom_proxy.chatbody import Picture, calls, functions, named_choice, parts, text
 from elbowroom_proxy.ports import EndpointCounter, Question
-from elbowroom_proxy.settings import CountEndpoint
 
 BASE = "https://api.anthropic.com"
 VERSION = "2023-06-01"

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from elbowroom.errors import CountUnavailable
+from elbowroom_proxy.addresses import CountEndpoint
 from elbowroom_proxy.chatbody import Picture, parts
 from elbowroom_proxy.ports import EndpointCounter, Question
-from elbowroom_proxy.settings import CountEndpoint
 
 BASE = "https://api.openai.com/v1"
 _DIFFERS = ("tools", "functions", "response_format")

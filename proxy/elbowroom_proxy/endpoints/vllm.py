@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from elbowroom.errors import CountUnavailable
+from elbowroom_proxy.addresses import CountEndpoint
 from elbowroom_proxy.ports import EndpointCounter, Question
-from elbowroom_proxy.settings import CountEndpoint
 
 _PASSED = ("messages", "tools", "chat_template_kwargs")
 

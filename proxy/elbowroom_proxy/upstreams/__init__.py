@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
+from elbowroom_proxy.addresses import UPSTREAMS, Endpoint, Meter
 from elbowroom_proxy.ports import Upstream
-from elbowroom_proxy.settings import UPSTREAMS, Endpoint, Meter
 
 
 def load(name: str) -> Callable[[Endpoint, Meter], Upstream]:

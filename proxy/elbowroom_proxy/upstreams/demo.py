@@ -15,8 +15,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from elbowroom_proxy.addresses import Endpoint, Meter
 from elbowroom_proxy.ports import Call, Reply, Upstream
-from elbowroom_proxy.settings import Endpoint, Meter
 
 WINDOWS = {"demo-small": 8_192, "demo-large": 128_000}  # tokens
 MAX_SENTENCES = 6

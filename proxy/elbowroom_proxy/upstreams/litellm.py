@@ -24,9 +24,9 @@ import httpx
 
 from elbowroom.errors import UpstreamTimeout, UpstreamUnavailable
 from elbowroom_proxy import sdk, wire
+from elbowroom_proxy.addresses import Endpoint, Meter
 from elbowroom_proxy.places import Places
 from elbowroom_proxy.ports import Call, Reply, Upstream
-from elbowroom_proxy.settings import Endpoint, Meter
 
 CODES = {400: "invalid_request", 401: "invalid_api_key", 403: "permission_denied", 404: "model_not_found",
          413: "request_too_large", 429: "rate_limit_exceeded", 503: "overloaded", 529: "overloaded"}  # fmt: skip

@@ -19,9 +19,9 @@ import aiohttp
 from yarl import URL
 
 from elbowroom.errors import UpstreamTimeout, UpstreamUnavailable
+from elbowroom_proxy.addresses import Endpoint, Meter
 from elbowroom_proxy.places import Places
 from elbowroom_proxy.ports import Call, Reply, Upstream
-from elbowroom_proxy.settings import Endpoint, Meter
 
 # Decoded by aiohttp before we see the body, so the header would be untrue.
 DECODED = frozenset({"gzip", "deflate", "br", "zstd"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from elbowroom.errors import CountUnavailable
+from elbowroom_proxy.addresses import CountEndpoint
 from elbowroom_proxy.endpoints.anthropic import build
-from elbowroom_proxy.settings import CountEndpoint
 
 HELLO = {"role": "user", "content": "hello"}
 TOOL = {"type": "function", "function": {"name": "f", "description": "Does f.", "parameters": {"type": "object"}}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from elbowroom_proxy import endpoints
-from elbowroom_proxy.settings import COUNT_ENDPOINTS, CountEndpoint
+from elbowroom_proxy.addresses import COUNT_ENDPOINTS, CountEndpoint
 
 
 def test_what_the_folder_holds_is_what_there_is():

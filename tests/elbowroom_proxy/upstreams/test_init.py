@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from elbowroom_proxy import upstreams
-from elbowroom_proxy.settings import UPSTREAMS
+from elbowroom_proxy.addresses import UPSTREAMS
 
 
 @pytest.mark.parametrize("name", sorted(UPSTREAMS))

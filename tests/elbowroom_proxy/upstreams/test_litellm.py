@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from elbowroom.errors import UpstreamUnavailable
+from elbowroom_proxy.addresses import Endpoint
 from elbowroom_proxy.ports import Call, Reply, Upstream
-from elbowroom_proxy.settings import Endpoint
 from elbowroom_proxy.upstreams.litellm import GoogleStream, build
 from tests.command import environment
 from tests.providers import AnthropicSays, GeminiSays
@@ -193,7 +193,7 @@ def look(event, args):
 sys.addaudithook(look)
 
 from elbowroom_proxy.vocabularies import Vocabularies
-from elbowroom_proxy.settings import Endpoint
+from elbowroom_proxy.addresses import Endpoint
 from elbowroom_proxy.upstreams import litellm as adapter
 from elbowroom_proxy.ports import Call
 

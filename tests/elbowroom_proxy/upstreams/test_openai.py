@@ -13,8 +13,8 @@ import pytest
 from yarl import URL
 
 from elbowroom.errors import Overloaded, UpstreamTimeout, UpstreamUnavailable
+from elbowroom_proxy.addresses import Endpoint
 from elbowroom_proxy.ports import Call, Reply
-from elbowroom_proxy.settings import Endpoint
 from elbowroom_proxy.upstreams.openai import OpenAI, build, proxy_for
 from tests.servers import free_port
 from tests.upstream import DONE, Answer, Break, FakeUpstream, answer_json, answer_stream, chunk
