@@ -29,6 +29,7 @@ class Hold(Struct, frozen=True):
     id: str  # the request's; a hold, a settlement and a release are known again by it
     account: Account
     amounts: Amounts
+    requests: Literal[0, 1] = 1  # against `rpm` and `parallel`; 0: a call beside the answer of a request that counts
 
 
 class Standing(Struct, frozen=True):
