@@ -80,6 +80,27 @@ class ModelNotAllowed(ElbowroomError):
     status_hint = 403
 
 
+class RoleNotAllowed(ElbowroomError):
+    """The key holds, and its role may not do that."""
+
+    code = "role_not_allowed"
+    status_hint = 403
+
+
+class OriginNotAllowed(ElbowroomError):
+    """Without keys, only this machine's own pages and commands may read: the request comes from elsewhere."""
+
+    code = "origin_not_allowed"
+    status_hint = 403
+
+
+class TraceNotFound(ElbowroomError):
+    """There is no such record, or it is none of the reader's. Which of these is not said."""
+
+    code = "trace_not_found"
+    status_hint = 404
+
+
 class LabelNotAccepted(ElbowroomError):
     """A document that the principal may see must not go to the model that was asked for."""
 
@@ -145,6 +166,13 @@ class LedgerUnavailable(ElbowroomError):
     """Whether there is room in the budgets cannot be said, and the policy does not go on without."""
 
     code = "ledger_unavailable"
+    status_hint = 503
+
+
+class TraceUnavailable(ElbowroomError):
+    """What must be recorded cannot be, or records cannot be read at the moment."""
+
+    code = "trace_unavailable"
     status_hint = 503
 
 
