@@ -17,6 +17,7 @@ from elbowroom.account.row import Row
 from elbowroom.account.search import Filters, Overview, Page, Scope
 from elbowroom.budget.hold import Amounts, Held, Hold, Settled, Standing, Swept
 from elbowroom.budget.limits import Account
+from elbowroom.budget.sums import Sums
 from elbowroom.records import Principal
 
 
@@ -117,8 +118,10 @@ class Writing(Protocol):
 
     def add(self, rows: Sequence[tuple[Row, Place]]) -> None: ...
 
-    def mark(self, folder: str, file: str, mark: Mark, unread: int) -> None:
-        """The file is indexed up to there. `unread`: how many lines more were no record."""
+    def mark(self, folder: str, file: str, mark: Mark, unread: int = 0) -> None:
+        """The file is indexed up to there; to be said before its rows are added. `unread`: how many lines more were no
+        record.
+        """
 
     def forget(self, folder: str, file: str | None = None) -> None:
         """Nothing of that file is indexed any more; of no file of the folder, where none is named."""
@@ -135,6 +138,9 @@ class TraceIndex(Protocol):
 
     def cover(self, folders: Sequence[str]) -> None:
         """From now on it is an index of these, and of its own folder. What it had of others is forgotten."""
+
+    def marks(self, folder: str) -> Mapping[str, Mark]:
+        """How far each file of it is indexed, by file name."""
 
     def writing(self) -> AbstractContextManager[Writing | None]:
         """None: another process, or another thread, is writing."""
@@ -225,16 +231,24 @@ class Ledger(Protocol):
     async def start(self) -> None: ...
 
     async def hold(self, hold: Hold, *, seconds: float) -> Held:
-        """Takes from every level or from none. The hold ends `seconds` from now, unless it is renewed. Idempotent."""
+        """Takes from every level or from none. The hold ends `seconds` from now, unless it is renewed. Idempotent
+        while the hold is open; raises `ValueError` for the id of one that is over.
+        """
 
     async def renew(self, ident: str, account: Account, *, seconds: float) -> bool:
-        """Moves the hold's end; False where there is no such hold any more."""
+        """Moves the hold's end, a day after its beginning at most; False where there is no such open hold."""
 
-    async def settle(self, ident: str, account: Account, came_to: Amounts) -> Settled:
-        """Puts what it came to in place of what was held. Idempotent: the first settlement is the one that counts."""
+    async def settle(self, ident: str, account: Account, came_to: Amounts, *, begun: float | None = None) -> Settled:
+        """Puts what it came to in place of what was held. Idempotent: the first settlement is the one that counts.
+
+        `begun`: when the hold was made, in seconds since 1970. Who says so is refused what is too old to be told from
+        what was settled long ago.
+        """
 
     async def release(self, ident: str, account: Account) -> None:
-        """Nothing was spent. Idempotent; says nothing of holds that are not there."""
+        """Nothing was spent. Idempotent; a hold by that id that arrives later holds nothing. It stays a request of its
+        last minute: a rate counts what was let through.
+        """
 
     async def sweep(self, org: str) -> Sequence[Swept]:
         """Charges in full, as unconfirmed, every hold of the organisation that is past its end."""
@@ -242,10 +256,19 @@ class Ledger(Protocol):
     async def standing(self, account: Account) -> tuple[Standing, ...]:
         """Every limit of the account and where it stands now."""
 
+    async def sums(self, account: Account) -> tuple[Sums, ...]:
+        """What is kept of each level of the account, limited or not, in its present period."""
+
+    async def rebuild(self, account: Account, spent: Sequence[Amounts]) -> None:
+        """Puts `spent`, one a level, in place of what its present period has spent. What is held stays."""
+
     def glance(self, account: Account) -> tuple[Standing, ...]:
         """The limits that would refuse any request at all, by the last answer, if that is a second old at most; asks
         nobody.
         """
+
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with it, in words: that it cannot be reached, keeps less than it should, or lost its sums."""
 
     async def healthy(self) -> bool: ...
 

@@ -9,9 +9,9 @@ import pkgutil
 import pytest
 
 from elbowroom_proxy import ports, sinks, stores, upstreams
-from elbowroom_proxy.ports import CountCache, Reply, TraceSink, Upstream
+from elbowroom_proxy.ports import CountCache, Ledger, Reply, TraceSink, Upstream
 
-FOLDERS = {stores: (CountCache,), upstreams: (Upstream, Reply), sinks: (TraceSink,)}
+FOLDERS = {stores: (CountCache, Ledger), upstreams: (Upstream, Reply), sinks: (TraceSink,)}
 
 
 def adapters() -> list[tuple[type, type]]:

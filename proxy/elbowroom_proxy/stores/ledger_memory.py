@@ -1,0 +1,265 @@
+"""Sums and holds in this process: the `Ledger` of a single instance without Redis. They end with it.
+
+Knows: what is kept of each level and each hold, and for how long.
+Does not know: what a hold is for, other processes. It never waits, so each call is one step.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+
+from elbowroom.budget.hold import Amounts, Denied, Granted, Held, Hold, Settled, Standing, Swept
+from elbowroom.budget.limits import Account, Entity
+from elbowroom.budget.period import Calendar
+from elbowroom.budget.sums import (
+    KEPT,
+    LEAST,
+    LONGEST,
+    TOMBSTONE,
+    Sums,
+    all_standing,
+    checked,
+    overrun,
+    refusing,
+)
+from elbowroom.budget.window import Window
+
+NOTHING = Amounts()
+
+
+class _Level:
+    """What is kept of one level beside its periods."""
+
+    def __init__(self) -> None:
+        self.open = 0
+        self.window = Window()
+
+
+class _Spent:
+    """One level's sums of one period."""
+
+    def __init__(self, start: int, end: int) -> None:
+        self.start = start
+        self.end = end
+        self.spent = NOTHING
+        self.held = NOTHING
+        self.unconfirmed = NOTHING
+
+
+class _Open(Struct):
+    """One hold."""
+
+    amounts: Amounts
+    begun: float
+    end: float
+    lines: tuple[tuple[_Level, _Spent], ...]
+    state: str = "open"  # then `settled`, `released` or `swept`
+    requests: int = 1  # that it is one of, or none
+
+
+class _Org:
+    """Everything of one organisation."""
+
+    def __init__(self) -> None:
+        self.levels: dict[tuple[str, str], _Level] = {}
+        self.spent: dict[tuple[str, str, str, int], _Spent] = {}
+        self.holds: dict[str, _Open] = {}
+        self.over: deque[tuple[float, str]] = deque()  # when each hold ended, in that order
+
+    def forget(self, now: float) -> None:
+        """Holds that have been over for long enough, and periods that no hold can settle in any more."""
+        while self.over and self.over[0][0] + TOMBSTONE < now:
+            del self.holds[self.over.popleft()[1]]
+        for key in [key for key, one in self.spent.items() if one.end + KEPT < now]:
+            del self.spent[key]
+
+
+class MemoryLedger:
+    """One process's ledger. `clock`: seconds since 1970."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._orgs: dict[str, _Org] = {}
+        self._calendar = Calendar(ZoneInfo)
+
+    async def start(self) -> None: ...
+
+    async def hold(self, hold: Hold, *, seconds: float) -> Held:
+        """Takes from every level or from none. Raises `ValueError` for the id of a hold that is over."""
+        asked, now, org = checked(hold.amounts), self._clock(), self._org(hold.account)
+        known = org.holds.get(hold.id)
+        if known is not None:
+            if known.state != "open":
+                raise ValueError(f"the hold {hold.id} is over")
+            return Granted(all_standing(self._read(org, hold.account, now), known.amounts, known.requests))
+        found = all_standing(self._read(org, hold.account, now, asked), asked, hold.requests)
+        if refused := refusing(found):
+            return Denied(refused, found)
+        lines = tuple(self._lines(org, hold.account, now))
+        for level, spent in lines:
+            level.open += hold.requests
+            level.window.add(int(now), hold.requests, asked.rate_tokens)
+            spent.held = _plus(spent.held, asked)
+        org.holds[hold.id] = _Open(asked, now, now + min(seconds, LONGEST), lines, requests=hold.requests)
+        return Granted(all_standing(self._read(org, hold.account, now), asked, hold.requests))
+
+    async def renew(self, ident: str, account: Account, *, seconds: float) -> bool:
+        """Moves the hold's end; False where there is no such open hold."""
+        hold = self._org(account).holds.get(ident)
+        if hold is None or hold.state != "open":
+            return False
+        hold.end = min(self._clock() + seconds, hold.begun + LONGEST)
+        return True
+
+    async def settle(self, ident: str, account: Account, came_to: Amounts, *, begun: float | None = None) -> Settled:
+        """Puts what it came to in place of what was held."""
+        checked(came_to)
+        org, now = self._org(account), self._clock()
+        hold = org.holds.get(ident)
+        if hold is None:
+            if begun is not None and begun + KEPT < now:
+                return Settled("too_old")
+            hold = self._unheard_of(org, ident, account, now)
+        if hold.state == "settled":
+            return Settled("again")
+        before, held = hold.state, hold.amounts
+        self._take_back(hold, came_to.rate_tokens)
+        for _, spent in hold.lines:
+            spent.spent = _plus(spent.spent, came_to)
+        if before == "open":
+            org.over.append((now, ident))
+        hold.state = "settled"
+        if before == "released":
+            return Settled("unknown")
+        return Settled("settled" if before == "open" else "late", overrun(held, came_to))
+
+    async def release(self, ident: str, account: Account) -> None:
+        """Nothing was spent."""
+        org, now = self._org(account), self._clock()
+        hold = org.holds.get(ident)
+        if hold is None:
+            hold = self._unheard_of(org, ident, account, now)
+        if hold.state in {"open", "swept"}:
+            self._take_back(hold, 0)
+            if hold.state == "open":
+                org.over.append((now, ident))
+            hold.state = "released"
+
+    async def sweep(self, org: str) -> Sequence[Swept]:
+        """Charges in full, as unconfirmed, every hold of the organisation that is past its end."""
+        kept, now = self._orgs.setdefault(org, _Org()), self._clock()
+        due = [(ident, hold) for ident, hold in kept.holds.items() if hold.state == "open" and hold.end <= now]
+        for ident, hold in due:
+            self._take_back(hold, hold.amounts.rate_tokens)
+            for _, spent in hold.lines:
+                spent.spent = _plus(spent.spent, hold.amounts)
+                spent.unconfirmed = _plus(spent.unconfirmed, hold.amounts)
+            kept.over.append((now, ident))
+            hold.state = "swept"
+        return [Swept(ident, hold.amounts) for ident, hold in due]
+
+    async def standing(self, account: Account) -> tuple[Standing, ...]:
+        """Every limit of the account and where it stands now."""
+        return all_standing(await self.sums(account))
+
+    async def sums(self, account: Account) -> tuple[Sums, ...]:
+        """What is kept of each level of the account."""
+        return tuple(self._read(self._org(account), account, self._clock()))
+
+    async def rebuild(self, account: Account, spent: Sequence[Amounts]) -> None:
+        """Puts `spent`, one a level, in place of what its present period has spent."""
+        lines = self._lines(self._org(account), account, self._clock())
+        for (_, sums), amounts in zip(lines, spent, strict=True):
+            sums.spent, sums.unconfirmed = checked(amounts), NOTHING
+
+    def glance(self, account: Account) -> tuple[Standing, ...]:
+        """The limits that would refuse any request at all."""
+        levels = self._read(self._org(account), account, self._clock(), LEAST)
+        return refusing(all_standing(levels, LEAST, 1))
+
+    def faults(self) -> tuple[str, ...]:
+        """None: what is lost is lost with the process, and whoever configured it was told."""
+        return ()
+
+    async def healthy(self) -> bool:
+        return True
+
+    async def close(self) -> None: ...
+
+    # --- what is kept -------------------------------------------------------------------------------------------------
+
+    def _org(self, account: Account) -> _Org:
+        return self._orgs.setdefault(account.org, _Org())
+
+    def _lines(self, org: _Org, account: Account, now: float) -> Iterator[tuple[_Level, _Spent]]:
+        for entity in account.entities:
+            period = entity.limits.period
+            start, end, _ = self._calendar.span(period, account.timezone, now)
+            key = (entity.kind, entity.name, period, start)
+            if key not in org.spent:
+                org.forget(now)
+                org.spent[key] = _Spent(start, end)
+            yield org.levels.setdefault((entity.kind, entity.name), _Level()), org.spent[key]
+
+    def _read(self, org: _Org, account: Account, now: float, asked: Amounts | None = None) -> Iterator[Sums]:
+        """`asked`: how much room is to be there at `requests_free` and `tokens_free`; None: all."""
+        for entity, (level, spent) in zip(account.entities, self._lines(org, account, now), strict=True):
+            level.window.slide(now)
+            yield Sums(
+                entity,
+                now,
+                spent.start,
+                spent.end,
+                level.open,
+                level.window.requests,
+                level.window.tokens,
+                spent.spent,
+                spent.held,
+                spent.unconfirmed,
+                *_free(level.window, entity, now, asked),
+            )
+
+    def _unheard_of(self, org: _Org, ident: str, account: Account, now: float) -> _Open:
+        """As if there had been such a hold, and it had been released."""
+        hold = org.holds[ident] = _Open(NOTHING, now, now, tuple(self._lines(org, account, now)), "released")
+        org.over.append((now, ident))
+        return hold
+
+    @staticmethod
+    def _take_back(hold: _Open, rate_tokens: int) -> None:
+        """What its lines hold of it, or were charged for it by the sweep and nobody confirmed since; what it came to
+        counts for its last minute.
+        """
+        for level, spent in hold.lines:
+            if hold.state == "open":
+                level.open -= hold.requests
+                level.window.correct(int(hold.begun), rate_tokens - hold.amounts.rate_tokens)
+                spent.held = _plus(spent.held, _minus(hold.amounts))
+            elif hold.state == "swept":
+                charged = Amounts(
+                    min(hold.amounts.tokens, spent.unconfirmed.tokens),
+                    min(hold.amounts.micro_usd, spent.unconfirmed.micro_usd),
+                )
+                spent.spent = _plus(spent.spent, _minus(charged))
+                spent.unconfirmed = _plus(spent.unconfirmed, _minus(charged))
+
+
+def _free(window: Window, entity: Entity, now: float, asked: Amounts | None) -> tuple[int, int]:
+    if asked is None:
+        return window.requests_free(now, 0), window.tokens_free(now, 0)
+    rpm, tpm = entity.limits.rpm or 0, entity.limits.tpm or 0
+    return window.requests_free(now, rpm - 1), window.tokens_free(now, tpm - asked.rate_tokens)
+
+
+def _plus(one: Amounts, other: Amounts) -> Amounts:
+    """Tokens and money; a rate's tokens are the window's."""
+    return Amounts(one.tokens + other.tokens, one.micro_usd + other.micro_usd)
+
+
+def _minus(one: Amounts) -> Amounts:
+    return Amounts(-one.tokens, -one.micro_usd)
