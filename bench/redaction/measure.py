@@ -26,6 +26,8 @@ HERE = Path(__file__).parent
 SEEDS = 20
 SENTENCE = "Refunds are paid within fourteen days of the return, and parcels leave on Mondays and Thursdays. "
 
+SIGNS = {ord(sign): f"\\u{ord(sign):04X}" for sign in "+&<>'"}  # as .NET writes them, and Go most of them
+
 AROUND: dict[str, Callable[[str], str]] = {
     "prose": lambda text: f"For the test system use {text}, but not after March.",
     "Chinese prose": lambda text: f"测试环境请用{text}，三月以后作废。",
@@ -35,6 +37,8 @@ AROUND: dict[str, Callable[[str], str]] = {
     "CSV": lambda text: f'test,"{text}",2026-03-01\n',
     "JSON": lambda text: json.dumps({"rows": [{"system": "test", "key": text}]}, ensure_ascii=False),
     "JSON in JSON": lambda text: json.dumps({"log": json.dumps({"key": text})}),
+    "JSON in ASCII, Chinese beside it": lambda text: json.dumps({"说明": f"测试环境请用，{text}，三月以后作废。"}),
+    "JSON, its signs escaped": lambda text: json.dumps({"key": text}).translate(SIGNS),
     "a zero-width character in it": lambda text: f"Use {text[: len(text) // 2]}\u200b{text[len(text) // 2 :]} here.",
     "a line end in it": lambda text: f"Use {text[: len(text) // 2]}\n{text[len(text) // 2 :]} here.",
     "base64 of it": lambda text: b64encode(text.encode()).decode(),

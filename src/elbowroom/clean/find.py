@@ -1,11 +1,12 @@
-"""Where in a text something stands that the rules of some packs name.
+r"""Where in a text something stands that the rules of some packs name.
 
 Knows: the packs, and how to search in time that grows with the text alone, whatever the text says: RE2 has no
 backtracking, and after a match that is none the search goes on behind its first character.
 Does not know: deadlines (the service has them), requests, or what is done about what was found.
 
-Full-width and similar forms are found like ASCII. A text has to be free of hidden characters before: a key with one in
-the middle is none.
+Full-width and similar forms are found like ASCII, and so is what JSON's escapes stand for (`\u002B`, as some write any
+plus): whoever reads the text reads them, too. A text has to be free of hidden characters before: a key with one in the
+middle is none.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import re2
 
 from elbowroom.clean.neutralise import shadow
 from elbowroom.clean.personal import PERSONAL
+from elbowroom.clean.sanitise import sanitise
 from elbowroom.clean.secrets import SECRETS, Rule
 from elbowroom.needs import Finding
 
@@ -35,6 +37,15 @@ _FOLDED = {
 }
 # Punctuation alone, of which Chinese is full, is not worth folding a text.
 _WIDE = re.compile("[\uff10-\uff19\uff1d\uff20-\uff3a\uff3f\uff41-\uff5a\u2460-\u24ea\U0001d400-\U0001d7ff]")
+# Escapes that may stand in the middle of something: printable ASCII, what nobody sees, wide letters and digits. In JSON
+# inside a string of JSON there are more backslashes.
+_TELLING = re.compile(
+    r"\\{1,8}u(00(?:0[9ad]|[2-7][0-9a-f]|ad)|200[b-f]|20(?:2[a-e]|6[0-9a-f])|feff|fe0[0-9a-f]"
+    r"|ff(?:1[0-9d]|[24][0-9a-f]|3[0-9af]|5[0-9a]))",
+    re.IGNORECASE,
+)
+_OTHER = re.compile(r"(?<=\\)u[0-9a-fA-F]{4}")
+_OUTSIDE = "\x01" * 5  # in its place: `\uff0cAKIA` is no word
 _TOGETHER = 6  # rules are looked for at once, where any of the pack matches
 _PATIENCE = 256  # matches that are none, between two looks at the clock
 
@@ -59,6 +70,11 @@ def find(text: str, packs: Iterable[str], late: Callable[[], bool] = lambda: Fal
 
     `late` is asked now and then whether to give up: raises `Overrun`.
     """
+    places: list[int] = []
+    if "\\u" in text:
+        if _TELLING.search(text):
+            text, places = _read(text)
+        text = _OTHER.sub(_OUTSIDE, text)
     if not text.isascii() and _WIDE.search(text):
         text = "".join(_FOLDED.get(char, char) for char in text)
     data = text.encode("utf-8", "surrogatepass")
@@ -74,7 +90,8 @@ def find(text: str, packs: Iterable[str], late: Callable[[], bool] = lambda: Fal
                 for span in _spans(data, rule, pattern, late)
             ]
             found = sorted([*found, *_beside(apart(more), found)])
-    return _in_characters(data, tuple(found))
+    told = _in_characters(data, tuple(found))
+    return tuple((places[start], places[end], name) for start, end, name in told) if places else told
 
 
 def apart(found: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -91,6 +108,23 @@ def apart(found: Iterable[Finding]) -> tuple[Finding, ...]:
             longest = end - start
             kept.append((start, end, name))
     return tuple(kept)
+
+
+def _read(text: str) -> tuple[str, list[int]]:
+    """The text with its telling escapes read, and where in `text` each of its characters begins, the end included."""
+    pieces: list[str] = []
+    places: list[int] = []
+    done = 0
+    for escape in _TELLING.finditer(text):
+        start, end = escape.span()
+        char = sanitise(chr(int(escape[1], 16))).text
+        pieces += text[done:start], char
+        places += range(done, start)
+        places += [start] * len(char)
+        done = end
+    pieces.append(text[done:])
+    places += range(done, len(text) + 1)
+    return "".join(pieces), places
 
 
 def _beside(more: Iterable[Finding], found: Sequence[Finding]) -> Iterator[Finding]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -29,6 +32,39 @@ def test_full_width_and_other_forms_are_found_where_they_stand():
     for form in (wide, bold):
         text = f"退款㎏ {form} 到账？"
         assert [text[start:end] for start, end, _ in find(text, BOTH)] == [form]
+
+
+def net(text: str) -> str:
+    """As .NET writes JSON; others escape less of it."""
+    return re.sub("[^\\w ./:=@-]", lambda found: f"\\u{ord(found[0]):04X}", text)
+
+
+def every(text: str) -> str:
+    return "".join(f"\\u{ord(char):04x}" for char in text)
+
+
+def nested(text: str) -> str:
+    return json.dumps(every(text))[1:-1]
+
+
+def hidden(text: str) -> str:
+    return text[:7] + "\\u200b\\u00AD" + text[7:]
+
+
+def full_width(text: str) -> str:
+    return "".join(f"\\u{ord(char) + 0xFEE0:04x}" if char.isalnum() else char for char in text)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("write", [net, every, nested, hidden, full_width])
+def test_escapes_hide_nothing(form: tuple[str, str], write: Callable[[str], str]):
+    value, text = planted(*form)
+    before, _, after = text.partition(value)
+    escaped = f'{{"退": "\\u9000\\uff0c{write(before)}{write(value)}{write(after)}"}}'
+    wanted = [(start, end) for start, end, _ in find(f'{{"退": "\\u9000\\uff0c{text}"}}', BOTH)]
+    found = [json.loads(f'"{escaped[start:end]}"', strict=False) for start, end, _ in find(escaped, BOTH)]
+    assert len(found) == len(wanted) > 0
+    assert value in found[0] or write not in (net, every)
 
 
 def test_places_are_characters_in_any_script():
@@ -69,7 +105,8 @@ def test_what_was_redacted_is_not_found_again(text: str):
 
 
 @pytest.mark.parametrize(
-    "piece", ["a@", "-----BEGIN PRIVATE KEY-----", "A", "https://u:", "eyJa", "ghp_", "AKIA ", "a.b@c."]
+    "piece",
+    ["a@", "-----BEGIN PRIVATE KEY-----", "A", "https://u:", "eyJa", "ghp_", "AKIA ", "a.b@c.", "\\", "\\u0041"],
 )
 def test_no_text_is_slow(piece: str):
     start = time.process_time()
