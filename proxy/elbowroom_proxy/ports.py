@@ -14,9 +14,10 @@ from jwt import PyJWK
 from msgspec import Struct
 
 from elbowroom.account.row import Row
-from elbowroom.account.search import Filters, Overview, Page, Scope
+from elbowroom.account.search import Filters, Indexed, Overview, Page, Scope
 from elbowroom.budget.hold import Amounts, Held, Hold, Settled, Standing, Swept
 from elbowroom.budget.limits import Account
+from elbowroom.budget.rights import Rights
 from elbowroom.budget.sums import Sums
 from elbowroom.records import Principal
 
@@ -24,8 +25,15 @@ from elbowroom.records import Principal
 class Keys(Protocol):
     """Whose a key is. Asked for every request, so what changes holds from the next one on."""
 
+    @property
+    def closed(self) -> bool:
+        """Whether nobody is let in without a key."""
+
     def find(self, digest: str) -> Principal | None:
-        """By the key's SHA-256 in lower-case hex; None: nobody's, or blocked."""
+        """By the key's SHA-256 in lower-case hex; None: nobody's, or blocked, or replaced."""
+
+    def admitted(self, principal: Principal, own: Rights) -> Principal | None:
+        """A token's principal, who says these rights of its own, as far as its team lets it; None: not at all."""
 
 
 class PublicKeys(Protocol):
@@ -84,11 +92,49 @@ class Upstream(Protocol):
     async def close(self) -> None: ...
 
 
+class Texts(Struct, frozen=True, kw_only=True):
+    """What is kept beside a record, since no record holds a text."""
+
+    policy: tuple[str, bytes] | None = None  # its digest, and its files
+    instructions: tuple[tuple[str, str], ...] = ()  # digests, and the texts as they came
+    capture: Capture | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes that wait for the disk, roughly."""
+        said = self.capture
+        return sum(len(text) for _, text in self.instructions) + (len(said.body) + len(said.answer) if said else 0)
+
+
+class Capture(Struct, frozen=True, kw_only=True):
+    """A request's texts, and what is to become of them."""
+
+    trace_id: str
+    redacted: bool  # what redaction leaves of them, not everything
+    until: str  # the last day, as in 2026-12-31
+    body: bytes  # as the client sent it
+    headers: Mapping[str, str]  # that speak to the proxy
+    answer: str
+    hidden: frozenset[int] = frozenset()  # positions of documents that may not be seen
+    hidden_in: frozenset[int] = frozenset()  # messages that hold such documents
+
+
 class TraceSink(Protocol):
     """Where records of requests are kept. Writing never blocks a response."""
 
-    def write(self, record: Mapping[str, Any]) -> bool:
+    @property
+    def lost(self) -> int:
+        """Records that were queued and could not be written."""
+
+    @property
+    def waiting(self) -> int:
+        """Records in the queue."""
+
+    def write(self, record: Mapping[str, Any], texts: Texts | None = None) -> bool:
         """Queues one record; False where the queue is full (the caller counts it)."""
+
+    async def intend(self, intent: Mapping[str, Any]) -> None:
+        """Says what is about to be sent: on the disk, and synced, when this returns. Raises `TraceUnavailable`."""
 
     async def close(self) -> None:
         """Everything queued is on disk when this returns."""
@@ -153,6 +199,12 @@ class TraceIndex(Protocol):
 
     def each(self, filters: Filters, scope: Scope) -> Iterator[tuple[Row, Place]]:
         """All of them, the newest first."""
+
+    def count(self, filters: Filters, scope: Scope) -> int:
+        """How many `each` would give."""
+
+    def indexed(self, scope: Scope) -> Indexed:
+        """How far it reaches, by the records alone: what is on disk and not in here is nobody's knowledge here."""
 
     def overview(self, filters: Filters, scope: Scope) -> Overview:
         """Without limits: they are no record's."""
