@@ -1,7 +1,7 @@
 """One request's decision: who asks, under which policy, of which model, and what becomes of it.
 
-Knows: what the engine is given for a request, that a large body is decided on a thread, and that a count which need not
-be waited for is not.
+Knows: what the engine is given for a request, in which mode it is served, that a large body is decided on a thread, and
+that a count which need not be waited for is not.
 Does not know: what the engine does, what is sent, or what is answered.
 """
 
@@ -13,13 +13,15 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
+from elbowroom.decide.rollout import stage
 from elbowroom.decision import Setting, decide, recount
 from elbowroom.needs import Answer, AsideNeed, Need
 from elbowroom.read.request import read_request
-from elbowroom.records import Packed, Refused, Request
+from elbowroom.records import Mode, Packed, Refused, Request
 from elbowroom.write.answer import Watch, watch_of
 from elbowroom_proxy.answering import drive
 from elbowroom_proxy.principal import check_model
+from elbowroom_proxy.shadow import Proposal
 from elbowroom_proxy.shared import Shared
 from elbowroom_proxy.story import Story
 
@@ -42,12 +44,16 @@ async def decided(flow: Shared, story: Story, headers: Mapping[str, str], body: 
             return await flow.aside(need, story.asides)
         return await flow.count(need, story.notes)
 
-    policy = flow.policy
     story.principal = principal = await flow.identify(headers)
+    policy = flow.policy_of(principal)
     large = len(body) > LARGE_BODY
     read = partial(read_request, max_documents=policy.max_documents, documents=policy.documents)
     request = await asyncio.to_thread(read, body, headers) if large else read(body, headers)
     story.request = request
+    story.stage = served = stage(
+        policy, principal, request.context.conversation_id, key=flow.hash_key, killed=flow.killed()
+    )
+    policy = served.of(policy)
     story.model = model = flow.catalog.find(request.model)
     check_model(principal, model)
     counter = flow.counters[model.name]
@@ -63,6 +69,8 @@ async def decided(flow: Shared, story: Story, headers: Mapping[str, str], body: 
     story.decision = outcome.decision
     watch = Watch()
     if isinstance(outcome, Packed):
+        if served.mode is Mode.SHADOW:
+            story.propose = partial(flow.propose, Proposal(request, setting, flow.aside))
         watch = watch_of(request, outcome, policy)
         if outcome.reply is None and outcome.decision.counted is None:
             # It fits whatever the count says, so the count need not be waited for.

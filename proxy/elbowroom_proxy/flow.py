@@ -115,6 +115,7 @@ class Exchange:
             return
         streamed = self._begin(outcome)
         yield self._head(reply, wire.STREAM_HEADERS)
+        self._story.begun()
         chunks, ping = aiter(reply.chunks()), self._flow.ping_interval
         async for chunk in chunks if ping is None else with_silences(chunks, ping):
             if part := streamed.feed(chunk) if chunk else PING:
@@ -162,6 +163,7 @@ class Exchange:
             story.refusal = body
         head = self._head(reply, {"content-length": str(len(body))})
         self._answered = True
+        story.begun()
         story.end()  # before the last byte: who has the answer finds the record
         return head, body
 

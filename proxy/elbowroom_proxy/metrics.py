@@ -113,6 +113,9 @@ class Metrics:
             "elbowroom_calls_flagged", "Calls in answers that were not handed on, or were tainted", ["why"],
             registry=registry,
         )  # fmt: skip
+        self.shadows = Counter(
+            "elbowroom_shadows", "Requests in shadow by what became of the proposal", ["result"], registry=registry
+        )
         self.traces_lost = Counter(
             "elbowroom_traces_lost", "Trace records that found the queue full", registry=registry
         )

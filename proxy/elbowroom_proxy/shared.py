@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from elbowroom.account.trace import Aside
+from elbowroom.account.trace import Aside, Facts
 from elbowroom.budget.limits import Account
 from elbowroom.clean.known import Known
 from elbowroom.count.counter import Counter
@@ -25,8 +25,9 @@ from elbowroom.records import Principal
 from elbowroom_proxy.asides import nobody
 from elbowroom_proxy.calibration import Calibration
 from elbowroom_proxy.metrics import Metrics
-from elbowroom_proxy.ports import TraceSink, Upstream
+from elbowroom_proxy.ports import Ledger, TraceSink, Upstream
 from elbowroom_proxy.principal import Identify
+from elbowroom_proxy.shadow import SKIPPED, Proposal
 
 LAST_WORDS = 2.0  # seconds that clients who do not read get to take an error, when the server is shutting down
 
@@ -36,8 +37,20 @@ def nobodys(_: Principal) -> Account | None:
     return None
 
 
+def nothing_killed() -> bool:
+    """Where there is no switch."""
+    return False
+
+
+def nobody_watches(_: Proposal, __: Facts) -> str:
+    """Where nothing is worked out beside a request."""
+    return SKIPPED
+
+
 class Shared(Struct, kw_only=True):
-    """What all requests share. `policy` may be swapped whole; a request takes one at its start."""
+    """What all requests share that begin under one configuration. It never changes: a new configuration is a new one,
+    and a request keeps the one that it began with.
+    """
 
     catalog: Catalog
     policy: Policy
@@ -49,6 +62,7 @@ class Shared(Struct, kw_only=True):
     nonce_key: bytes
     hash_key: bytes
     sink: TraceSink
+    ledger: Ledger  # outlives a configuration
     metrics: Metrics
     aside: Callable[[AsideNeed, list[Aside]], Awaitable[Answer]] = nobody  # the list is told of the call
     count_endpoints: frozenset[str] = frozenset()  # the models whose providers can be asked to count
@@ -57,7 +71,15 @@ class Shared(Struct, kw_only=True):
     rerankers: Mapping[str, tuple[str, ...]] = {}  # by name: labels of documents that it accepts, where somebody said
     ping_interval: float | None = None  # seconds
     accounts: Callable[[Principal], Account | None] = nobodys  # raises `InvalidApiKey` for who has just gone
+    policies: Mapping[str, Policy] = {}  # beside the default one, by name
+    killed: Callable[[], bool] = nothing_killed
+    propose: Callable[[Proposal, Facts], str] = nobody_watches  # what became of it
+    max_body_bytes: int = 32 << 20
     working: set[asyncio.Task[Any]] = msgspec.field(default_factory=set)
+
+    def policy_of(self, principal: Principal) -> Policy:
+        """The principal's own, else the default one."""
+        return self.policy if principal.policy is None else self.policies[principal.policy]
 
     def work(self, task: asyncio.Task[Any]) -> None:
         """`drained` waits for it."""

@@ -8,7 +8,7 @@ Does not know: the order of the steps (`flow` has that), HTTP, or any text of th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from secrets import token_hex
 from time import perf_counter
@@ -19,6 +19,7 @@ import structlog
 from msgspec import structs
 
 from elbowroom.account.trace import Aside, Billed, Cited, Facts, LinksFlagged, record, report
+from elbowroom.decide.rollout import Stage
 from elbowroom.records import Count, Decision, Model, Principal, Request
 from elbowroom.write.citations import Citation
 from elbowroom.write.links import Link
@@ -68,6 +69,8 @@ class Story:
         self.refusal: bytes | None = None  # the body of an upstream's error
         self.disconnected = False
         self.own = False  # no upstream was asked; the answer is the proxy's own
+        self.stage: Stage | None = None
+        self.propose: Callable[[Facts], str] | None = None  # None: it is not in shadow
         self.notes: set[str] = set()
         self.asides: list[Aside] = []
         self._time = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -77,6 +80,7 @@ class Story:
         self._calibration = calibration or Calibration()
         self._clock = perf_counter()
         self._timings: dict[str, float] = {}
+        self._shadow: str | None = None
         self._told = False
         metrics.open.inc()
 
@@ -87,6 +91,11 @@ class Story:
     def mark(self, name: str) -> None:
         """Keeps the milliseconds from the request to here, the first time."""
         self._timings.setdefault(name, round((perf_counter() - self._clock) * 1000, 3))
+
+    def begun(self) -> None:
+        """The answer is on its way, so that what waited for it may be done."""
+        if self.propose is not None:
+            self._shadow = self.propose(self._facts())
 
     def fail(self, status: int, code: str, message: str, param: str | None = None) -> None:
         """The request ends in an error; the first one is the one that counts."""
@@ -153,6 +162,9 @@ class Story:
             asides=tuple(self.asides),
             disconnected=self.disconnected,
             notes=tuple(sorted(notes)),
+            killed=self.stage is not None and self.stage.killed,
+            cohort=self.stage.cohort if self.stage is not None else None,
+            shadow=self._shadow,
         )
 
     def _cited(self, said: Said) -> Cited | None:

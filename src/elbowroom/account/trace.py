@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from elbowroom.records import Count, Decision, Drop, Principal
+from elbowroom.records import Cohort, Count, Decision, Drop, Principal
 
 VERSION = 1
 _NOT_CUT = ("whole", "compressed")
@@ -82,6 +82,9 @@ class Facts(Struct, frozen=True, kw_only=True):
     asides: tuple[Aside, ...] = ()
     disconnected: bool = False
     notes: tuple[str, ...] = ()  # degradations that only the service can see
+    killed: bool = False  # the kill switch was on: `mode` is what was carried out
+    cohort: Cohort | None = None  # None: its mode did not depend on a rollout
+    shadow: str | None = None  # "queued": a record of kind `shadow` follows; "skipped": too many were waiting
 
 
 def record(outcome: Decision | None, facts: Facts) -> dict[str, Any]:
