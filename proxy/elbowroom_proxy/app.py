@@ -17,16 +17,15 @@ from starlette.routing import Route
 
 from elbowroom.clean.known import Known
 from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount, NeedRedaction
-from elbowroom_proxy import endpoints, rerankers, upstreams
+from elbowroom_proxy import endpoints, rerankers, stores, upstreams
 from elbowroom_proxy.addresses import Endpoint
 from elbowroom_proxy.answering import Till
 from elbowroom_proxy.asides import Asides
 from elbowroom_proxy.calibration import Calibration
 from elbowroom_proxy.endpoint_counts import EndpointCounts
-from elbowroom_proxy.identity import Identities
 from elbowroom_proxy.metrics import Metrics
 from elbowroom_proxy.ports import CountCache, TraceSink, Upstream
-from elbowroom_proxy.principal import Identify, Identity, open_principal
+from elbowroom_proxy.principal import Identity
 from elbowroom_proxy.redactor import Redactor
 from elbowroom_proxy.retrievers.http import Http as Retriever
 from elbowroom_proxy.routes import errors, health, metrics, models
@@ -35,7 +34,7 @@ from elbowroom_proxy.settings import RERANKERS, Keys, Settings
 from elbowroom_proxy.shared import Shared
 from elbowroom_proxy.sinks.jsonl import JsonlSink
 from elbowroom_proxy.stores.jwks import Jwks
-from elbowroom_proxy.stores.keys import ConfiguredKeys
+from elbowroom_proxy.stores.keys import WatchedKeys
 from elbowroom_proxy.stores.memory import MemoryCounts
 from elbowroom_proxy.stores.redis import RedisCounts
 from elbowroom_proxy.tokens import Tokens
@@ -62,6 +61,7 @@ class Service:
             timeout=general.count_timeout,
             concurrency=general.count_concurrency,
         )
+        self.ledger = stores.load_ledger(general.ledger.store)(general.ledger)
         self.redactor = Redactor()
         self.calibration = Calibration(self.cache if isinstance(self.cache, RedisCounts) else None)
         self.sink: TraceSink = JsonlSink(Path(general.traces))
@@ -69,7 +69,10 @@ class Service:
         self.metrics.watch(self.tokens)
         self.metrics.watch_endpoints(self.endpoint_counts)
         self.upstreams = _upstreams(settings, self.tokens)
-        self.identify = _identify(settings.identities)
+        self.keys = WatchedKeys(settings.directory, settings.keys_file)
+        issuer = settings.identities.jwt
+        public = Jwks(issuer.jwks, max_age=issuer.max_age) if issuer is not None else None
+        self.identify = Identity(self.keys, issuer, public)
         self.asides = Asides(
             {name: rerankers.load(name)(settings.reranker) for name in _asked_rerankers(settings)},
             self.upstreams,
@@ -84,6 +87,7 @@ class Service:
             catalog=settings.catalog,
             policy=settings.policy,
             identify=self.identify,
+            accounts=self.keys.account,
             label_keys=settings.identities.label_keys,
             rerankers=_accepting(settings),
             counters=settings.counters,
@@ -96,6 +100,7 @@ class Service:
             nonce_key=keys.nonce,
             hash_key=keys.hash,
             sink=self.sink,
+            ledger=self.ledger,
             metrics=self.metrics,
             ping_interval=general.ping_interval,
         )
@@ -117,7 +122,9 @@ class Service:
             # Half a second each, which the first request would pay.
             for name in {counter.vocabulary for counter in self.flow.counters.values()}:
                 await asyncio.to_thread(self.vocabularies.tokens, name, "x")
+        await self.ledger.start()
         await self.redactor.start()
+        await self.keys.start()
         await self.calibration.start()
         for upstream in set(self.upstreams.values()):
             await upstream.start()
@@ -134,7 +141,9 @@ class Service:
         await self.endpoint_counts.close()
         self.redactor.close()
         await self.asides.close()
+        await self.keys.close()
         await self.calibration.close()
+        await self.ledger.close()
         await self.cache.close()
         await self.sink.close()
 
@@ -157,18 +166,9 @@ def create_app(settings: Settings, keys: Keys) -> FastAPI:
     chat = Chat(service.flow, settings.general.max_body_bytes)
     app.router.routes.extend(Route(path, chat, methods=["POST"], include_in_schema=False) for path in CHAT_PATHS)
     app.include_router(models.routes(settings.catalog, service.identify))
-    app.include_router(health.routes(lambda: service.faults, service.cache.healthy))
+    app.include_router(health.routes(lambda: service.faults, service.cache.healthy, service.ledger))
     app.include_router(metrics.routes(service.metrics))
     return app
-
-
-def _identify(identities: Identities) -> Identify:
-    """Whoever has a key or a token; everybody, where there are no keys."""
-    if not identities.closed:
-        return open_principal
-    issuer = identities.jwt
-    public = Jwks(issuer.jwks, max_age=issuer.max_age) if issuer is not None else None
-    return Identity(ConfiguredKeys(identities.keys), issuer, public)
 
 
 def _accepting(settings: Settings) -> Mapping[str, tuple[str, ...]]:

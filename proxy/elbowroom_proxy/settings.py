@@ -22,6 +22,7 @@ import msgspec
 from msgspec import Meta, Struct, structs
 
 from elbowroom import count
+from elbowroom.budget.rights import Written, check_labels
 from elbowroom.count.bounded import VOCABULARY as BYTES
 from elbowroom.count.counter import Counter
 from elbowroom.decide import gates, packers, rules
@@ -32,11 +33,13 @@ from elbowroom.read.catalog import Catalog, Facts, Local, ModelRow, known_as
 from elbowroom.read.policy import Config, Policy
 from elbowroom.read.policyfile import read_policy
 from elbowroom.records import Model
-from elbowroom_proxy import addresses, asked, encoders, identity, modelfacts, modelfiles
+from elbowroom_proxy import addresses, asked, encoders, identity, ledgerconfig, membership, modelfacts, modelfiles
 from elbowroom_proxy.addresses import CountEndpoint, Endpoint
 from elbowroom_proxy.asked import Reranker, Retriever
 from elbowroom_proxy.configfiles import Files
+from elbowroom_proxy.directory import Directory
 from elbowroom_proxy.identity import Identities
+from elbowroom_proxy.ledgerconfig import Ledger
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Positive = Annotated[int, Meta(gt=0)]
@@ -54,6 +57,8 @@ class General(Config, frozen=True):
     secret: str | None = None
     traces: str = str(STATE / "traces")
     policy: str | None = None
+    orgs: str | None = None
+    keys: str | None = None
     policies: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it for each instance
     killed: bool = False
     kill_file: str = str(STATE / "kill")
@@ -67,6 +72,7 @@ class General(Config, frozen=True):
     ping_interval: Seconds | None = None
     count_timeout: Seconds = 2.0
     count_concurrency: Positive = 8
+    ledger: Ledger = Ledger()
 
 
 class File(identity.Rows, frozen=True):
@@ -92,10 +98,17 @@ class Settings(Struct, frozen=True):
     reranker: Reranker | None = None
     retriever: Retriever | None = None
     identities: Identities = Identities()
+    directory: Directory = Directory()
+    keys_file: Path | None = None  # where the directory's keys stand; None: nowhere that could change
     policies: Mapping[str, Policy] = {}  # beside the default one, by the names that keys, teams and organisations say
     files: Files = msgspec.field(default_factory=Files)  # what all this was read from
     again: Callable[[], Settings] | None = None  # reads it anew
     published: Mapping[str, Facts] = {}  # what the table of models says, by model name; without those it does not list
+
+    @property
+    def closed(self) -> bool:
+        """Whether nobody is let in without a key or a token."""
+        return self.directory.closed or self.identities.jwt is not None
 
 
 class Keys(Struct, frozen=True):
@@ -152,11 +165,8 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ, file
         for i, row in enumerate(marked.value.model_list)
         if (endpoint := addresses.count_endpoint(f"model_list[{i}]", row, marked.fault, resolve)) is not None
     }
-    identities = _identities(marked, policy, catalog, file.parent, environ)
-    for name, one in policies.items():
-        if identities.closed and one.documents == "upstream":
-            at = f"general_settings.policies.{name}"
-            raise marked.fault(at, "it leaves documents to the provider, so nobody's access to them could be checked")
+    written = Written(policy, policies, frozenset(catalog.by_name))
+    keys_file, found = membership.read(file.parent, general.orgs, general.keys, written, files)
     return Settings(
         general=general,
         catalog=catalog,
@@ -172,7 +182,9 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ, file
         reranker=asked.reranker(marked.value.reranker, (policy, *policies.values()), marked.fault, resolve),
         retriever=asked.retriever(marked.value.retriever, (policy, *policies.values()), marked.fault, resolve),
         published=published,
-        identities=identities,
+        identities=_identities(marked, written, file.parent, environ),
+        directory=found,
+        keys_file=keys_file,
     )
 
 
@@ -231,20 +243,19 @@ def _general(marked: yaml.Marked[File], environ: Mapping[str, str]) -> General:
         raise marked.fault(
             f"{at}.secret", "instances that share a Redis need the same secret: set it here or in ELBOWROOM_SECRET"
         )
-    return structs.replace(written, redis_url=redis_url, secret=secret)
+    ledger = ledgerconfig.read(written.ledger, marked.fault, partial(_resolved, marked, environ=environ))
+    return structs.replace(written, redis_url=redis_url, secret=secret, ledger=ledger)
 
 
-def _identities(
-    marked: yaml.Marked[File], policy: Policy, catalog: Catalog, folder: Path, environ: Mapping[str, str]
-) -> Identities:
+def _identities(marked: yaml.Marked[File], written: Written, folder: Path, environ: Mapping[str, str]) -> Identities:
     """Who may ask; and every label that a model or a reranker accepts is the policy's."""
     value = marked.value
     accepts = {f"model_list[{i}].model_info": row.model_info.accepts for i, row in enumerate(value.model_list)}
     accepts["reranker"] = value.reranker.accepts if value.reranker is not None else None
     for path, labels in accepts.items():
-        identity.check_labels(f"{path}.accepts", labels, policy, marked.fault)
+        check_labels(f"{path}.accepts", labels, written.policy, marked.fault)
     resolve = partial(_resolved, marked, environ=environ)
-    return identity.read(value, policy, catalog, folder, marked.fault, lambda path, word: resolve(path, word) or "")
+    return identity.read(value, written, folder, marked.fault, lambda path, word: resolve(path, word) or "")
 
 
 def _local(marked: yaml.Marked[File], folder: Path) -> tuple[dict[str, Local], dict[str, Path]]:

@@ -1,18 +1,22 @@
 """/livez: the process answers. /readyz: it can do its job.
 
-Knows: that without its vocabularies nothing can be counted, and that without a shared store everything still can.
-Does not know: what the vocabularies or the store are.
+Knows: that without its vocabularies nothing can be counted, that without a shared store everything still can, and that
+a ledger which cannot be reached is no fault of this instance: another one would not reach it either.
+Does not know: what the vocabularies, the store or the ledger are.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 from fastapi import APIRouter, Response
 
+from elbowroom_proxy.ports import Ledger
 
-def routes(faults: Callable[[], Sequence[str]], shared: Callable[[], Awaitable[bool]]) -> APIRouter:
+
+def routes(faults: Callable[[], Sequence[str]], shared: Callable[[], Awaitable[bool]], ledger: Ledger) -> APIRouter:
     """`faults`: what keeps this instance from being ready, in words. `shared`: whether the shared store answers."""
     router = APIRouter()
 
@@ -24,7 +28,12 @@ def routes(faults: Callable[[], Sequence[str]], shared: Callable[[], Awaitable[b
     async def readyz() -> Response:
         if found := list(faults()):
             return _json({"status": "not ready", "faults": found}, 503)
-        return _json({"status": "ok", "count_cache": "ok" if await shared() else "degraded"})
+        counts, sums = await asyncio.gather(shared(), ledger.healthy())
+        said: dict[str, object] = {"status": "ok", "count_cache": "ok" if counts else "degraded"}
+        said["ledger"] = "ok" if sums and not ledger.faults() else "degraded"
+        if ledger.faults():
+            said["ledger_faults"] = list(ledger.faults())
+        return _json(said)
 
     return router
 

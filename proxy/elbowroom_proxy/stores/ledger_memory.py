@@ -28,6 +28,7 @@ from elbowroom.budget.sums import (
     refusing,
 )
 from elbowroom.budget.window import Window
+from elbowroom_proxy.ledgerconfig import Ledger as Row
 
 NOTHING = Amounts()
 
@@ -247,6 +248,11 @@ class MemoryLedger:
                 )
                 spent.spent = _plus(spent.spent, _minus(charged))
                 spent.unconfirmed = _plus(spent.unconfirmed, _minus(charged))
+
+
+def build(row: Row) -> MemoryLedger:  # noqa: ARG001 -- there is nothing to configure
+    """What configuration calls `memory`."""
+    return MemoryLedger()
 
 
 def _free(window: Window, entity: Entity, now: float, asked: Amounts | None) -> tuple[int, int]:

@@ -1,0 +1,58 @@
+"""Where sums are kept: what each kind needs, and what it cannot promise."""
+
+from __future__ import annotations
+
+import pytest
+
+from elbowroom.budget.limits import Account, Entity, Limits
+from elbowroom.errors import InvalidConfig
+from elbowroom_proxy.ledgerconfig import LEDGERS, Ledger, check, read
+
+
+def fault(path: str, what: str) -> InvalidConfig:
+    return InvalidConfig(f"{path}: {what}")
+
+
+def resolve(_: str, word: str | None) -> str | None:
+    return "rediss://sums:6379/0" if word == "os.environ/SUMS" else word
+
+
+def account(**limits: int | str) -> Account:
+    return Account("acme", "UTC", (Entity("org", "acme", Limits()), Entity("team", "acme/x", Limits(**limits))))  # type: ignore[arg-type]
+
+
+def test_an_address_may_come_from_the_environment():
+    assert read(Ledger(store="redis", url="os.environ/SUMS"), fault, resolve).url == "rediss://sums:6379/0"
+    assert read(Ledger(), fault, resolve) == Ledger()
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (Ledger(store="etcd"), r"ledger.store: there is no ledger etcd; there are memory, redis"),
+        (Ledger(store="redis"), "ledger.url: must begin with redis://"),
+        (Ledger(store="redis", url="http://sums"), "ledger.url: must begin with redis://"),
+        (Ledger(url="redis://sums"), "ledger: a ledger in memory has no url"),
+        (Ledger(cluster=True), "ledger: a ledger in memory has no url and no cluster"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(row, said):
+    with pytest.raises(InvalidConfig, match=said):
+        read(row, fault, resolve)
+
+
+@pytest.mark.parametrize("limits", [{"tokens": 0}, {"micro_usd": 5, "period": "1d"}])
+def test_sums_of_days_are_not_forgotten_unless_that_is_meant(limits):
+    with pytest.raises(InvalidConfig, match="acme/x has a limit for 1(d|mo), which a ledger in memory forgets"):
+        check(Ledger(), [account(**limits)], fault)
+    check(Ledger(volatile=True), [account(**limits)], fault)
+    check(Ledger(store="redis", url="redis://sums"), [account(**limits)], fault)
+
+
+@pytest.mark.parametrize("limits", [{"rpm": 5, "parallel": 1}, {"tokens": 5, "period": "1h"}])
+def test_what_is_over_within_the_hour_may_be_forgotten(limits):
+    check(Ledger(), [account(**limits)], fault)
+
+
+def test_a_ledger_is_a_file():
+    assert {"memory", "redis"} <= LEDGERS
