@@ -54,6 +54,11 @@ CREATE INDEX rows_by_conversation ON rows (conversation_id);
 """
 
 
+def build(folder: Path) -> SqliteIndex:
+    """The index of that folder's records."""
+    return SqliteIndex(folder)
+
+
 class SqliteIndex:
     """One file. Each call opens a connection of its own, so any thread may call."""
 
