@@ -15,6 +15,7 @@ from pathlib import Path
 from fastapi import FastAPI
 from starlette.routing import Route
 
+from elbowroom.budget.limits import Limits
 from elbowroom.clean.known import Known
 from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount, NeedRedaction
 from elbowroom_proxy import endpoints, rerankers, stores, upstreams
@@ -22,13 +23,16 @@ from elbowroom_proxy.addresses import Endpoint
 from elbowroom_proxy.answering import Till
 from elbowroom_proxy.asides import Asides
 from elbowroom_proxy.calibration import Calibration
+from elbowroom_proxy.crawl import Crawl, Indexer
+from elbowroom_proxy.desk import Desk
 from elbowroom_proxy.endpoint_counts import EndpointCounts
+from elbowroom_proxy.indexes.sqlite import SqliteIndex
 from elbowroom_proxy.metrics import Metrics
 from elbowroom_proxy.ports import CountCache, TraceSink, Upstream
 from elbowroom_proxy.principal import Identity
 from elbowroom_proxy.redactor import Redactor
 from elbowroom_proxy.retrievers.http import Http as Retriever
-from elbowroom_proxy.routes import errors, health, metrics, models
+from elbowroom_proxy.routes import errors, health, metrics, models, traces
 from elbowroom_proxy.routes.chat import Chat
 from elbowroom_proxy.settings import RERANKERS, Keys, Settings
 from elbowroom_proxy.shared import Shared
@@ -73,6 +77,10 @@ class Service:
         issuer = settings.identities.jwt
         public = Jwks(issuer.jwks, max_age=issuer.max_age) if issuer is not None else None
         self.identify = Identity(self.keys, issuer, public)
+        self.index = SqliteIndex(Path(general.traces))
+        crawl = Crawl(self.index)
+        self.indexer = Indexer(crawl)
+        self.desk = Desk(self.index, crawl, self.sink.write, limits=self._limits)
         self.asides = Asides(
             {name: rerankers.load(name)(settings.reranker) for name in _asked_rerankers(settings)},
             self.upstreams,
@@ -115,6 +123,11 @@ class Service:
             return await self.redactor.answer(need)
         return ()
 
+    def _limits(self, org: str) -> Limits | None:
+        """An organisation's, as they are configured now."""
+        unit = self.keys.directory.orgs.find(org, None)
+        return unit.account.entities[0].limits if unit is not None else None
+
     async def start(self) -> None:
         """Ready when it returns; not ready, and saying why, where a vocabulary is missing."""
         self.faults = await asyncio.to_thread(self.vocabularies.verify)
@@ -126,6 +139,7 @@ class Service:
         await self.redactor.start()
         await self.keys.start()
         await self.calibration.start()
+        self.indexer.start()
         for upstream in set(self.upstreams.values()):
             await upstream.start()
         # What is there now stays: the collector need not look at it again with every request.
@@ -146,6 +160,8 @@ class Service:
         await self.ledger.close()
         await self.cache.close()
         await self.sink.close()
+        await asyncio.to_thread(self.indexer.close)
+        self.index.close()
 
 
 def create_app(settings: Settings, keys: Keys) -> FastAPI:
@@ -168,6 +184,7 @@ def create_app(settings: Settings, keys: Keys) -> FastAPI:
     app.include_router(models.routes(settings.catalog, service.identify))
     app.include_router(health.routes(lambda: service.faults, service.cache.healthy, service.ledger))
     app.include_router(metrics.routes(service.metrics))
+    app.include_router(traces.routes(service.desk, service.identify))
     return app
 
 
