@@ -24,6 +24,7 @@ MAX_ID = 256  # characters
 
 _VECTORS = frozenset({"embedding", "embeddings", "sparse_embedding", "vector", "vectors"})
 _LONG = 32  # so many numbers in a row are a vector
+_DEEPEST = 64  # levels; nobody writes a document or a label that is deeper
 
 _Paths = tuple[tuple[str, str, str], ...]  # as written, its first member, the member inside that or ""
 
@@ -120,12 +121,15 @@ def _as_json(value: Any) -> str:
     return encode(_without_vectors(value)).decode()
 
 
-def _without_vectors(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_vectors(one) for name, one in value.items() if not _is_vector(name, one)}
+def _without_vectors(value: Any, depth: int = 0) -> Any:
+    """What is too deep becomes null."""
+    if not isinstance(value, dict | list):
+        return value
+    if depth == _DEEPEST:
+        return None
     if isinstance(value, list):
-        return [_without_vectors(one) for one in value]
-    return value
+        return [_without_vectors(one, depth + 1) for one in value]
+    return {name: _without_vectors(one, depth + 1) for name, one in value.items() if not _is_vector(name, one)}
 
 
 def _is_vector(name: str, value: Any) -> bool:
@@ -317,14 +321,17 @@ def _as_label(value: Any) -> dict[str, Any] | None:
     return _whole_within(value) if isinstance(value, dict) else None
 
 
-def _whole_within(value: Any) -> Any:
+def _whole_within(value: Any, depth: int = 0) -> Any:
+    """Whole in all its texts; what is too deep becomes null, and no label that can be read has that."""
     if isinstance(value, str):
         return whole(value)
+    if not isinstance(value, dict | list):
+        return value
+    if depth == _DEEPEST:
+        return None
     if isinstance(value, list):
-        return [_whole_within(one) for one in value]
-    if isinstance(value, dict):
-        return {whole(name): _whole_within(one) for name, one in value.items()}
-    return value
+        return [_whole_within(one, depth + 1) for one in value]
+    return {whole(name): _whole_within(one, depth + 1) for name, one in value.items()}
 
 
 _STRING = (_as_string, "a string")

@@ -305,6 +305,16 @@ def test_what_has_no_text_says_its_json_without_vectors():
     assert back([[0.5] * 3]).text == "[[0.5,0.5,0.5]]"
 
 
+@pytest.mark.parametrize("depth", [70, 400, 900])
+def test_nothing_is_too_deep(depth: int):
+    deep: Any = []
+    for _ in range(depth):
+        deep = [deep]
+    assert back({"name": "Paris", "x": deep}).text.startswith('{"name":"Paris","x":[[')
+    assert back({"text": "Paris.", "access": {"tenant": deep}}).access is not None
+    assert one({"text": "Paris.", "metadata": {"access": {"tenant": "acme", "x": deep}}}).access["tenant"] == "acme"
+
+
 def test_a_label_that_cannot_be_read_still_stands_for_a_restriction():
     assert back({"text": "Paris.", "access": "everybody"}).access == {}
     assert back({"text": "Paris.", "metadata": {"access": 7}, "title": []}).access == {}
