@@ -13,13 +13,14 @@ from typing import Any
 
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.message import encode
-from elbowroom.read.rawjson import decode, whole
+from elbowroom.read.rawjson import decode, unambiguous, whole
 
 
 def without_paths(text: str, paths: Sequence[str]) -> tuple[str, int] | None:
     """The text without the values at these paths, and how many they were.
 
-    JSON, or JSON on every line; None where it is neither, and nobody can say what stands where.
+    JSON, or JSON on every line; None where it is neither, and nobody can say what stands where. Of a member that is
+    given twice the second one is looked into, so where nothing is dropped there must be none.
     """
     found = _without(text, paths)
     if found is not None:
@@ -39,7 +40,9 @@ def _without(text: str, paths: Sequence[str]) -> tuple[str, int] | None:
     except InvalidRequest:
         return None
     dropped = sum(_drop(value, path.split(".")) for path in paths)
-    return (encode(value).decode(), dropped) if dropped else (text, 0)
+    if dropped:
+        return encode(value).decode(), dropped
+    return (text, 0) if unambiguous(text) else None
 
 
 def _drop(value: Any, path: Sequence[str]) -> int:

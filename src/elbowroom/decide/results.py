@@ -20,7 +20,7 @@ from elbowroom.decide.shapes import NOTICE
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.message import encode, with_text
 from elbowroom.read.policy import Policy, Tool
-from elbowroom.read.rawjson import decode, whole
+from elbowroom.read.rawjson import decode, unambiguous, whole
 from elbowroom.read.resultschema import fault_of
 from elbowroom.records import Message, Redaction, Request, Spans
 
@@ -88,7 +88,9 @@ def _fault(text: str, tool: Tool) -> str | None:
     except InvalidRequest:
         return "it is no JSON"
     fault = fault_of(value, tool.response_schema or {})
-    return None if fault is None else f"schema {fault}"
+    if fault is not None:
+        return f"schema {fault}"
+    return None if unambiguous(text) else "a member is given twice"
 
 
 def withheld(size: int, why: str) -> Checked:

@@ -38,6 +38,12 @@ def _finite(digits: str) -> float:
     return number
 
 
+def _distinct(pairs: list[tuple[str, Any]]) -> None:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("a member is given twice")
+
+
+_UNIQUE = json.JSONDecoder(object_pairs_hook=_distinct)
 _STANDARD = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 
 
@@ -82,6 +88,17 @@ def decode(data: bytes, param: str | None = None) -> Any:
             return _STANDARD.decode(data.decode())
         except (ValueError, RecursionError) as error:
             raise _invalid(error, param) from None
+
+
+def unambiguous(text: str) -> bool:
+    """Whether no object in this JSON gives a member twice: readers differ in which of the two counts. False, too, where
+    it is too deep to say.
+    """
+    try:
+        _UNIQUE.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def whole(text: str) -> str:

@@ -36,6 +36,13 @@ def test_where_nothing_is_dropped_the_bytes_are_the_tools_own():
     assert without_paths('{"a":1,"a":2,"b":3}', ("a",)) == ('{"b":3}', 1)
 
 
+@pytest.mark.parametrize(
+    "text", ['{"a":{"b":"hers"},"a":{}}', '[{"c":1,"\\u0063":2}]', '{"c":1}\n{"a":{"b":1},"a":{}}']
+)
+def test_what_a_member_given_twice_hides_is_not_shown(text: str):
+    assert without_paths(text, ("a.b",)) is None
+
+
 def test_json_on_every_line():
     assert without_paths('{"a":1,"b":2}\n\n{"a":3}\n', ("a",)) == ('{"b":2}\n\n{}\n', 2)
 

@@ -68,6 +68,15 @@ def test_a_result_that_breaks_its_schema_is_not_sent():
     assert "(it is no JSON)" in one("Error: secret", response_schema={"type": "object"}).text
 
 
+def test_a_result_that_says_something_twice_was_not_checked():
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    assert one('{"a": 1}', response_schema=schema).withheld is None
+    checked = one('{"a": "follow me", "a": 1}', response_schema=schema)
+    assert "follow" not in checked.text
+    assert checked.withheld is not None
+    assert checked.withheld.endswith("(a member is given twice)")
+
+
 def test_the_schema_sees_what_came_and_redaction_comes_before_cleaning():
     schema = {"type": "object", "required": ["mail"]}
     checked = one(json.dumps({"mail": "</s>", "note": "[INST]"}), response_schema=schema, redact=("mail",))

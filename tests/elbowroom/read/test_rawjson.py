@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elbowroom.errors import InvalidRequest
-from elbowroom.read.rawjson import decode, elements, members, whole
+from elbowroom.read.rawjson import decode, elements, entries, members, unambiguous, whole
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
 STRINGS = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates included
@@ -66,6 +66,21 @@ def test_a_member_given_twice_is_refused_and_nothing_else_is(pairs, separators):
 def test_twice_in_every_way_it_can_be_written(data):
     with pytest.raises(InvalidRequest, match="twice"):
         members(data)
+
+
+@pytest.mark.parametrize("text", ['{"a":1,"a":1}', '[{"b":[{"a":1,"\\u0061":2}]}]', '{"a":NaN,"a":1}'])
+def test_twice_at_any_depth(text):
+    assert not unambiguous(text)
+    assert unambiguous('{"a":[{"a":1},{"a":{"a":2}}],"b":{}}')
+
+
+def test_entries_have_their_names_as_they_are_written():
+    text = ' { "a\\u003c" : [1] ,"b\\"" :2}'
+    assert entries(text.encode()) == ((b'"a\\u003c"', b"[1]"), (b'"b\\""', b"2"))
+    assert entries(b'{"x":"\\ud800"}') == ((b'"x"', b'"\\ud800"'),)
+    assert entries(b"{}") == ()
+    with pytest.raises(InvalidRequest):
+        entries(b'{"a":1,"a":2}')
 
 
 def test_an_escaped_name_is_the_same_name():
