@@ -20,6 +20,7 @@ from elbowroom.budget.limits import Account
 from elbowroom.budget.rights import Rights
 from elbowroom.budget.sums import Sums
 from elbowroom.records import Principal
+from elbowroom_proxy.killword import Word
 
 
 class Keys(Protocol):
@@ -87,7 +88,9 @@ class Upstream(Protocol):
         """Does what the first request would have to wait for."""
 
     async def send(self, call: Call) -> Reply:
-        """Sends and waits for the head. Raises `UpstreamUnavailable`, `UpstreamTimeout`, `Overloaded`."""
+        """Sends and waits for the head. Raises `Overloaded` and `UpstreamUnreached` where no model was asked,
+        `UpstreamUnavailable` and `UpstreamTimeout` where one may have been.
+        """
 
     async def close(self) -> None: ...
 
@@ -210,6 +213,18 @@ class TraceIndex(Protocol):
         """Without limits: they are no record's."""
 
     def close(self) -> None: ...
+
+
+class KillSwitch(Protocol):
+    """One place where it may be said that every request is to be served with the baseline. It raises nothing."""
+
+    async def read(self) -> Word | None:
+        """What it says, within a second; None where it says nothing or cannot be reached."""
+
+    async def write(self, word: Word) -> str:
+        """Says so to all who look there. Returns what went wrong, "" if nothing did."""
+
+    async def close(self) -> None: ...
 
 
 class Question(Struct, frozen=True):

@@ -155,6 +155,13 @@ class InsufficientQuota(ElbowroomError):
     status_hint = 429
 
 
+class PaymentRequired(ElbowroomError):
+    """The same, where the operator wants the status that no client tries again."""
+
+    code = "insufficient_quota"
+    status_hint = 402
+
+
 class RateLimitExceeded(ElbowroomError):
     """More than may be asked in a minute, or at once."""
 
@@ -182,6 +189,13 @@ class Overloaded(ElbowroomError):
 
 
 class UpstreamUnavailable(ElbowroomError):
+    code = "upstream_unavailable"
+    status_hint = 502
+
+
+class UpstreamUnreached(ElbowroomError):
+    """The same, and no model was reached, so nothing can have been generated."""
+
     code = "upstream_unavailable"
     status_hint = 502
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from elbowroom.errors import Overloaded, UpstreamTimeout, UpstreamUnavailable
+from elbowroom.errors import Overloaded, UpstreamTimeout, UpstreamUnavailable, UpstreamUnreached
 from elbowroom_proxy import upstreams
 from elbowroom_proxy.addresses import UPSTREAMS, Endpoint
 from elbowroom_proxy.ports import Call, Reply, Upstream
@@ -224,13 +224,13 @@ async def test_a_connection_that_breaks_before_the_head_is_not_tried_again(wired
 async def test_a_port_where_nobody_listens_is_unavailable(wired: Wired):
     upstream = wired.upstream(api_base=f"http://127.0.0.1:{free_port()}", max_concurrency=1, max_queue=0)
     for _ in range(2):  # the place is free again
-        with pytest.raises(UpstreamUnavailable):
+        with pytest.raises(UpstreamUnreached):
             await upstream.send(wired.call())
 
 
 async def test_a_redirect_is_not_followed_with_the_key(wired: Wired):
     wired.server.answers(Answer(307, {"location": wired.server.url + "/elsewhere"}))
-    with pytest.raises(UpstreamUnavailable, match="redirect"):
+    with pytest.raises(UpstreamUnreached, match="redirect"):
         await wired.upstream().send(wired.call())
     assert len(wired.server.requests) == 1
 

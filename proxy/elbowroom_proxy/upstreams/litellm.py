@@ -22,7 +22,7 @@ from typing import Any, Self, cast
 
 import httpx
 
-from elbowroom.errors import UpstreamTimeout, UpstreamUnavailable
+from elbowroom.errors import UpstreamTimeout, UpstreamUnavailable, UpstreamUnreached
 from elbowroom_proxy import sdk, wire
 from elbowroom_proxy.addresses import Endpoint, Meter
 from elbowroom_proxy.places import Places
@@ -135,7 +135,7 @@ class Litellm:
             self._sender = sender
 
     async def send(self, call: Call) -> Reply:
-        """Waits for a place and for the first piece. Raises `Overloaded`, `UpstreamUnavailable`, `UpstreamTimeout`."""
+        """Waits for a place and for the first piece. Raises as the port says."""
         await self.start()
         try:
             asked = sdk.arguments(call.body)
@@ -293,10 +293,12 @@ def refusal(error: Exception, line: Line) -> Reply:
     response, name = line.response, type(error).__name__
     if isinstance(error, TimeoutError):
         raise UpstreamTimeout("The upstream did not begin its answer in time.") from error
+    if isinstance(line.error, httpx.ConnectError | httpx.ConnectTimeout):
+        raise UpstreamUnreached(f"The upstream cannot be reached ({type(line.error).__name__}).") from error
     if line.error is not None:
         raise UpstreamUnavailable(f"The upstream did not answer ({type(line.error).__name__}).") from error
     if response is not None and response.is_redirect:
-        raise UpstreamUnavailable(f"The upstream answered with a redirect ({response.status_code}).") from error
+        raise UpstreamUnreached(f"The upstream answered with a redirect ({response.status_code}).") from error
     if response is not None and response.is_error:
         status, headers, message = response.status_code, handed_on(line), sdk.reason(response.text)
     elif name in NAMED or (response is None and 400 <= getattr(error, "status_code", 500) < 500):

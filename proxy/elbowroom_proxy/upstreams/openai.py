@@ -18,7 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
-from elbowroom.errors import UpstreamTimeout, UpstreamUnavailable
+from elbowroom.errors import UpstreamTimeout, UpstreamUnavailable, UpstreamUnreached
 from elbowroom_proxy.addresses import Endpoint, Meter
 from elbowroom_proxy.places import Places
 from elbowroom_proxy.ports import Call, Reply, Upstream
@@ -97,7 +97,7 @@ class OpenAI:
         return self._session
 
     async def send(self, call: Call) -> Reply:
-        """Waits for a place and for the head. Raises `Overloaded`, `UpstreamUnavailable`, `UpstreamTimeout`."""
+        """Waits for a place and for the head. Raises as the port says."""
         await self._places.enter()
         try:
             async with asyncio.timeout(self._endpoint.first_byte_timeout if call.stream else None):
@@ -120,7 +120,7 @@ class OpenAI:
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             if again:
                 return await self._head(call, again=False)
-            raise UpstreamUnavailable(f"The upstream cannot be reached ({type(error).__name__}).") from error
+            raise UpstreamUnreached(f"The upstream cannot be reached ({type(error).__name__}).") from error
         # An upstream that says when, or whether, to come back says it to the client.
         says_when = "retry-after" in response.headers or "x-should-retry" in response.headers
         if again and response.status == 503 and not says_when:
@@ -129,7 +129,7 @@ class OpenAI:
         if 300 <= response.status < 400:
             response.close()
             # Followed, it would carry the key to another host; handed on, the client's.
-            raise UpstreamUnavailable(f"The upstream answered with a redirect ({response.status}).")
+            raise UpstreamUnreached(f"The upstream answered with a redirect ({response.status}).")
         return response
 
     async def _post(self, call: Call) -> aiohttp.ClientResponse:

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-_MOST = 1 << 40  # tokens; whoever says more has not counted
+_MOST = 1 << 32  # tokens; whoever says more has not counted
 _INTO = ("prompt_tokens", "input_tokens")
 _OUT = ("completion_tokens", "output_tokens")
 _CACHED = ("cached_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens")

@@ -15,7 +15,9 @@ from elbowroom.budget.cost import dearest
 from elbowroom.budget.hold import Amounts
 from elbowroom.count.counter import Counter
 from elbowroom.decide.conversation import body
+from elbowroom.errors import InvalidRequest
 from elbowroom.price import Price
+from elbowroom.read.request import MAX_CHOICES
 from elbowroom.records import Model, Packed, Request
 
 # counted: the count and its margin. bytes: a token is a byte at least. window: no model reads more than its window.
@@ -36,12 +38,17 @@ class Worst(Struct, frozen=True):
 
 
 def worst(request: Request, packed: Packed, model: Model, counter: Counter) -> Worst:
-    """`request` as it came, `packed` as it leaves."""
+    """`request` as it came, `packed` as it leaves. Raises `InvalidRequest` for more choices than anybody offers."""
     prompt, by = _prompt(request, packed, model, counter)
     params, window = request.params, packed.decision.window
+    # Some servers generate that many and return the best `n`.
+    best_of = params.get("best_of")
+    choices = max(params.get("n") or 1, best_of if isinstance(best_of, int) else 1)
+    if choices > MAX_CHOICES:
+        raise InvalidRequest(f"best_of must be at most {MAX_CHOICES}.", param="best_of")
     # Words that were predicted and do not come true are billed beside the maximum.
     choice = most_output(packed.output_limit, model) + len(request.fields.get("prediction", b""))
-    answer = choice * max(params.get("n") or 1, _whole(params.get("best_of")))
+    answer = choice * choices
     return Worst(prompt, by, answer, min(answer, window.answer_reserve) if window is not None else answer)
 
 
@@ -56,7 +63,3 @@ def _prompt(request: Request, packed: Packed, model: Model, counter: Counter) ->
         return counted.tokens + counted.margin, "counted"
     bound = counter.encloses(body(request, request.messages), max(len(request.body), len(packed.body)))
     return (model.context_window, "window") if bound is None else (bound, "bytes")
-
-
-def _whole(value: object) -> int:
-    return value if isinstance(value, int) else 0

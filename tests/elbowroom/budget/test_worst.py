@@ -13,6 +13,7 @@ from elbowroom.budget.cost import dearest
 from elbowroom.budget.hold import Amounts
 from elbowroom.budget.worst import Worst, most_output, worst
 from elbowroom.decision import Setting, decide
+from elbowroom.errors import InvalidRequest
 from elbowroom.price import Price
 from elbowroom.read.policy import Answer, Policy
 from elbowroom.records import Edit, Mode, Packed, Principal, Request
@@ -59,6 +60,11 @@ def test_a_counted_prompt_is_held_with_its_margin():
 )
 def test_all_that_may_be_emitted_is_held(more: dict[str, Any], answer: int):
     assert held(chat(HELLO, **more)).answer == answer
+
+
+def test_more_choices_than_anybody_offers_are_refused():
+    with pytest.raises(InvalidRequest, match="best_of"):
+        held(chat(HELLO, best_of=129))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from yarl import URL
 
-from elbowroom.errors import Overloaded, UpstreamTimeout, UpstreamUnavailable
+from elbowroom.errors import Overloaded, UpstreamTimeout, UpstreamUnavailable, UpstreamUnreached
 from elbowroom_proxy.addresses import Endpoint
 from elbowroom_proxy.ports import Call, Reply
 from elbowroom_proxy.upstreams.openai import OpenAI, build, proxy_for
@@ -236,14 +236,14 @@ async def test_a_connection_that_breaks_before_the_head_is_not_tried_again(fake_
 async def test_a_port_where_nobody_listens_is_unavailable():
     adapter = OpenAI(endpoint(f"http://127.0.0.1:{free_port()}/v1", max_concurrency=1, max_queue=0))
     for _ in range(2):  # the place is free again
-        with pytest.raises(UpstreamUnavailable, match="cannot be reached"):
+        with pytest.raises(UpstreamUnreached, match="cannot be reached"):
             await adapter.send(call())
     await adapter.close()
 
 
 async def test_a_redirect_is_not_followed_with_the_key(fake_upstream, upstream):
     fake_upstream.answers(Answer(307, {"location": "http://127.0.0.1:1/"}))
-    with pytest.raises(UpstreamUnavailable, match="redirect"):
+    with pytest.raises(UpstreamUnreached, match="redirect"):
         await upstream.send(call())
 
 
@@ -296,7 +296,7 @@ async def test_ssl_cert_file_says_whom_to_trust(tmp_path: Path, monkeypatch):
     context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
     with FakeUpstream(context) as fake:
         stranger = OpenAI(endpoint(fake.url))
-        with pytest.raises(UpstreamUnavailable):
+        with pytest.raises(UpstreamUnreached):
             await stranger.send(call())
         await stranger.close()
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
