@@ -116,6 +116,10 @@ class Metrics:
         self.shadows = Counter(
             "elbowroom_shadows", "Requests in shadow by what became of the proposal", ["result"], registry=registry
         )
+        self.killed = Gauge(
+            "elbowroom_killed", "1 while every request is served with the baseline", registry=registry,
+            multiprocess_mode="livemax",
+        )  # fmt: skip
         self.traces_lost = Counter(
             "elbowroom_traces_lost", "Trace records that found the queue full", registry=registry
         )
