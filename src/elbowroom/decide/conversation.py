@@ -118,8 +118,9 @@ def stub(text: str) -> str:
 def _next_page(request: Request, name: str | None, tool: Tool | None) -> str:
     """How a tool can be asked for more; "" where this request has no such tool or the tool no such parameter."""
     for one in request.params.get("tools") or ():
-        parameters = (one.get("function") or {}).get("parameters") or {}
-        known = parameters.get("properties") if name == name_of(one) else None
+        if one["type"] != "function" or name != name_of(one):
+            continue
+        known = (one["function"].get("parameters") or {}).get("properties")
         if tool is not None and tool.pagination is not None and isinstance(known, dict) and tool.pagination in known:
             return f"the rest by another call with {tool.pagination}"
     return ""

@@ -6,14 +6,14 @@ Does not know: tokens, what is chosen or cut later, or the bytes that leave.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct, structs
 
 from elbowroom.clean.known import Known
 from elbowroom.decide.access import Denied, Rights, keeps_egress, permit
 from elbowroom.decide.results import Checked, check_results, with_result
-from elbowroom.decide.toolgate import name_of, tools_out
+from elbowroom.decide.toolgate import name_of, names_of, tools_out
 from elbowroom.read.embedded import lift
 from elbowroom.read.policy import Policy
 from elbowroom.read.split import tool_names
@@ -55,7 +55,7 @@ def ready(request: Request, policy: Policy, rights: Rights, known: Known) -> Rea
         policy.tools_allow,
         policy.query_class(asked).tools_allow if asked else None,
         rights.principal.tools,
-        None if keeps_egress(permitted.labels, policy.access) else frozenset(_staying(request, policy)),
+        None if keeps_egress(permitted.labels, policy.access) else _staying(request, policy),
     )
     gated = tools_out(request.fields, request.params, lists)
     results = check_results(lifted.request, names, policy, known, besides=lifted.homes)
@@ -84,9 +84,11 @@ def ready(request: Request, policy: Policy, rights: Rights, known: Known) -> Rea
     )
 
 
-def _staying(request: Request, policy: Policy) -> Iterator[str]:
+def _staying(request: Request, policy: Policy) -> frozenset[str]:
     """The names of the request's tools that carry nothing outside."""
+    egress = {name for name, tool in policy.tools.items() if tool.egress}
+    every, leaving = set[str](), set[str]()
     for member in ("tools", "functions"):
-        for name in map(name_of, request.params.get(member) or ()):
-            if name not in policy.tools or not policy.tools[name].egress:
-                yield name
+        for tool in request.params.get(member) or ():
+            (every if egress.isdisjoint(names_of(tool, member)) else leaving).add(name_of(tool, member))
+    return frozenset(every - leaving)

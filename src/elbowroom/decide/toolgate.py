@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.message import encode
-from elbowroom.read.rawjson import elements
+from elbowroom.read.rawjson import elements, unambiguous
 
 _LISTS = {"tools": ("tool_choice", "parallel_tool_calls"), "functions": ("function_call",)}
 
@@ -34,8 +34,9 @@ def tools_out(
 ) -> ToolsOut:
     """The same members with the tools that are on every list; None is no list. What is left keeps its bytes.
 
-    Raises `InvalidRequest` where the client demands a tool that was removed. A list of tools that is empty afterwards
-    goes, and with it what speaks of it.
+    Raises `InvalidRequest` where the client demands a tool that was removed, and, where there is a list, for a tool
+    that gives a member twice: its upstream might read the other one. A list of tools that is empty afterwards goes, and
+    with it what speaks of it.
     """
     lists = [names for names in allowed if names is not None]
     kept_fields, kept_params = dict(fields), dict(params)
@@ -43,15 +44,18 @@ def tools_out(
     removed: list[str] = []
     for member, about in _LISTS.items():
         tools = params.get(member) or []
-        stays = [all(name_of(tool) in some for some in lists) for tool in tools]
-        names.update(name_of(tool) for tool, keep in zip(tools, stays, strict=True) if keep)
-        gone = [name_of(tool) for tool, keep in zip(tools, stays, strict=True) if not keep]
+        if tools and lists and not unambiguous(fields[member].decode()):
+            raise InvalidRequest(f"A member of a tool in {member} is given twice.", param=member)
+        stays = [all(name_of(tool, member) in some for some in lists) for tool in tools]
+        kept = [tool for tool, keep in zip(tools, stays, strict=True) if keep]
+        names.update(name for tool in kept for name in names_of(tool, member))
+        gone = [name_of(tool, member) for tool, keep in zip(tools, stays, strict=True) if not keep]
         removed += gone
         _refuse_demands(params, about[0], gone)
         if gone and any(stays):
             raw = [one for one, keep in zip(elements(fields[member]), stays, strict=True) if keep]
             kept_fields[member] = b"[" + b",".join(raw) + b"]"
-            kept_params[member] = [tool for tool, keep in zip(tools, stays, strict=True) if keep]
+            kept_params[member] = kept
         elif gone:
             for name in (member, *about):
                 kept_fields.pop(name, None)
@@ -59,27 +63,37 @@ def tools_out(
     return ToolsOut(kept_fields, kept_params, frozenset(names), tuple(dict.fromkeys(removed)))
 
 
-def name_of(tool: Mapping[str, Any]) -> str:
-    """What a tool is called by: a function's or custom tool's name; a provider's own tool is known by its type."""
-    for kind in ("function", "custom"):
-        inside = tool.get(kind)
-        if tool.get("type", kind) == kind and isinstance(inside, dict):
-            return str(inside.get("name"))
-    return str(tool.get("name") or tool.get("type"))
+def name_of(tool: Mapping[str, Any], member: str = "tools") -> str:
+    """What lists know it by: a function's or custom tool's name; a provider's own tool is known by its type.
+
+    Read as an upstream reads it, and no further: whatever else is in it could be another tool's name.
+    """
+    kind = tool.get("type", "function") if member == "tools" else "function"
+    if kind not in ("function", "custom"):
+        return str(kind)
+    inside = tool.get(kind) if member == "tools" else None
+    return str((inside if isinstance(inside, dict) else tool).get("name"))
+
+
+def names_of(tool: Mapping[str, Any], member: str = "tools") -> frozenset[str]:
+    """The same, and the name of a provider's own tool, where it has one: calls may go by that."""
+    known, own = name_of(tool, member), tool.get("name")
+    provided = member == "tools" and tool.get("type", "function") not in ("function", "custom")
+    return frozenset([known, own]) if provided and isinstance(own, str) else frozenset([known])
 
 
 def _refuse_demands(params: Mapping[str, Any], param: str, removed: Collection[str]) -> None:
-    for name in _demanded(params.get(param)):
+    for name in _demanded(params.get(param), "functions" if param == "function_call" else "tools"):
         if name in removed:
             raise InvalidRequest(
                 f"{param} names {encode(name).decode()}, a tool that is not allowed here.", param=param
             )
 
 
-def _demanded(choice: Any) -> Iterator[str]:
+def _demanded(choice: Any, member: str) -> Iterator[str]:
     """Every tool that a `tool_choice` or `function_call` names."""
     if isinstance(choice, dict):
-        yield name_of(choice)
+        yield name_of(choice, member)
         inside = choice.get("allowed_tools")
         for tool in (inside.get("tools") if isinstance(inside, dict) else None) or ():
             if isinstance(tool, dict):

@@ -184,7 +184,12 @@ def test_a_next_page_is_promised_only_where_it_can_be_asked_for() -> None:
     paged = {"type": "function", "function": {"name": "find", "parameters": {"properties": {"page": {}}}}}
     said = {
         name: json.loads(cap(agent(rows(9), tools=tools), policy)[0][2].text)[3][NOTICE]
-        for name, tools in {"paged": [paged], "other": TOOLS, "none": None, "own": [{"type": "search"}]}.items()
+        for name, tools in {
+            "paged": [paged],
+            "other": TOOLS,
+            "none": None,
+            "own": [{"type": "search", "function": "x"}],
+        }.items()
     }
     assert said["paged"].endswith("bytes, the rest by another call with page")
     assert [name for name, text in said.items() if "page" in text] == ["paged"]

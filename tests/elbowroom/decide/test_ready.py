@@ -140,6 +140,13 @@ def test_labels_take_away_tools_that_carry_things_outside_and_no_other():
     assert made(older, policy, **ANN).request.params["functions"] == [{"name": "other"}]
 
 
+def test_a_providers_own_tool_is_known_by_its_type_and_its_name():
+    policy = Policy(tools={"bash": Tool(egress=True), "web_search": Tool(egress=True)})
+    tools = [{"type": "bash_20250124", "name": "bash"}, {"type": "web_search", "name": "x"}, {"type": "clock"}]
+    found = made(talk(documents=[labelled()], tools=tools), policy, **ANN)
+    assert found.request.params["tools"] == [{"type": "clock"}]
+
+
 def test_an_assumed_label_is_noted():
     policy = Policy(access=Access(on_missing_label={"default": "assume:internal"}))
     found = made(talk(documents=[{"text": "Paris."}]), policy, **ANN)

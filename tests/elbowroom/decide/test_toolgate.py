@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elbowroom.decide.toolgate import ToolsOut, name_of, tools_out
+from elbowroom.decide.toolgate import ToolsOut, name_of, names_of, tools_out
 from elbowroom.errors import InvalidRequest
 
 
@@ -81,13 +81,43 @@ def test_a_demand_in_the_older_form():
     [
         (function("f"), "f"),
         ({"type": "custom", "custom": {"name": "c"}}, "c"),
-        ({"type": "custom", "custom": 7}, "custom"),
+        ({"type": "custom", "custom": 7}, "None"),
+        ({"type": "function", "name": "flat"}, "flat"),
         ({"name": "old"}, "old"),
         ({"type": "web_search", "function": {"name": "f"}}, "web_search"),
+        ({"type": "web_search", "name": "f"}, "web_search"),
+        ({"type": "custom", "custom": {"name": "c"}, "function": {"name": "f"}, "name": "g"}, "c"),
     ],
 )
 def test_what_a_tool_is_called_by(tool: dict[str, Any], name: str):
     assert name_of(tool) == name
+
+
+def test_no_second_name_lets_a_tool_pass():
+    """What an upstream calls it counts, not what else stands in it."""
+    assert gate({"functions": [{"name": "drop", "function": {"name": "find"}}]}, ("find",)).removed == ("drop",)
+    assert gate({"functions": [{"name": "drop", "type": "find"}]}, ("find",)).removed == ("drop",)
+    assert gate({"tools": [{"type": "web_search", "name": "find"}]}, ("find",)).removed == ("web_search",)
+    with pytest.raises(InvalidRequest, match="function_call names"):
+        gate(
+            {"functions": [{"name": "drop"}], "function_call": {"name": "drop", "function": {"name": "find"}}},
+            ("find",),
+        )
+
+
+def test_a_providers_own_tool_may_be_called_by_its_name():
+    tool = {"type": "bash_20250124", "name": "bash"}
+    assert gate({"tools": [tool]}, ("bash_20250124",)).names == {"bash_20250124", "bash"}
+    assert names_of(tool, "functions") == {"bash"}
+    assert names_of({**function("find"), "name": "drop"}) == {"find"}
+
+
+def test_where_a_tool_gives_a_member_twice_lists_cannot_be_held_against_it():
+    raw = b'[{"type":"function","function":{"name":"drop"},"function":{"name":"find"}}]'
+    params = {"tools": json.loads(raw)}
+    assert tools_out({"tools": raw}, params, [None]).names == {"find"}
+    with pytest.raises(InvalidRequest, match="in tools is given twice"):
+        tools_out({"tools": raw}, params, [("find",)])
 
 
 def test_no_document_can_be_passed():
