@@ -65,6 +65,13 @@ class Crawl:
         while self.step():
             pass
 
+    def again(self) -> bool:
+        """Forgets everything, so that the next steps read all files; False where somebody else is writing."""
+        with self._index.writing() as writing:
+            for folder in self._index.folders() if writing is not None else ():
+                writing.forget(folder)
+        return writing is not None
+
     def indexed(self, indexed: Indexed) -> Indexed:
         """The same with what is on disk and not in the index."""
         behind = sum(size for size, _ in self._behind())

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import structs
 
 from elbowroom.account.row import READ
-from elbowroom.account.search import Filters, Overview, Page, Shown
+from elbowroom.account.search import Filters, Indexed, Overview, Page, Shown
 from elbowroom.account.trace import VERSION
 from elbowroom.budget.limits import Limits
 from elbowroom.errors import TraceNotFound, TraceUnavailable
@@ -86,6 +86,11 @@ class Desk:
         if shown is None:
             raise TraceNotFound("There is no trace with that id.")
         return shown
+
+    async def reach(self, reader: Principal) -> Indexed:
+        """How far the index reaches. That is no reading: it tells of no record but when the latest was."""
+        whose = scope(reader)
+        return await _read(lambda: self._crawl.indexed(self._index.indexed(whose)))
 
     async def overview(self, filters: Filters, reader: Principal) -> Overview:
         """All requests that fit, added up. What an organisation may take in a period stands beside what it took."""

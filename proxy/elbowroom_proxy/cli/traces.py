@@ -1,66 +1,186 @@
-"""`elbowroom traces`: the latest records, or one of them whole.
+"""`elbowroom traces`: records listed, shown, exported and indexed.
 
-Knows: the folder, and the columns of a list.
-Does not know: how a record is written or found (`sinks`), or what it looks like in lines (`render`).
+Knows: the commands, the columns of a list, and that a spreadsheet must not take an id for a formula.
+Does not know: how a record is found (`desk`), or what it looks like in lines (`questions`, `render`).
 """
 
 from __future__ import annotations
 
+import asyncio
+import csv
+import json
 import sys
-from argparse import ArgumentParser, Namespace
-from itertools import islice
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from elbowroom_proxy.cli import render
-from elbowroom_proxy.settings import STATE
-from elbowroom_proxy.sinks import line, read
+import msgspec
 
-COLUMNS = "{:<23} {:<32} {:<16} {:<15} {:>6} {:>5} {:>5} {:>8} {:>8}"
+from elbowroom.account.row import Row
+from elbowroom.errors import ElbowroomError
+from elbowroom_proxy.cli import questions, reading, render
+from elbowroom_proxy.crawl import Crawl
+from elbowroom_proxy.desk import MOST
+from elbowroom_proxy.indexes.sqlite import SqliteIndex
+
+COLUMNS = "{:<23} {:<32} {:<12} {:<16} {:<15} {:>6} {:>5} {:>5} {:>8} {:>8}  {}"
+HEAD = ("time", "trace", "tenant", "model", "class", "status", "in", "out", "counted", "billed", "what stands out")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Adds the two commands and their options."""
-    commands = parser.add_subparsers(required=True, metavar="list | show")
+    """Adds the commands and their options."""
+    commands = parser.add_subparsers(required=True, metavar="list | show | export | index")
     listed = commands.add_parser("list", help="the latest traces, one a line")
-    listed.add_argument("-n", type=int, default=20, metavar="N", help="how many at most (default: %(default)s)")
+    listed.add_argument("-n", type=_some, default=20, metavar="N", help="how many at most (default: %(default)s)")
+    listed.add_argument("--after", metavar="WORD", help="goes on where the list before ended, which said this word")
+    listed.add_argument("--json", action="store_true", help="a JSON object a line")
     listed.set_defaults(do=_list)
     shown = commands.add_parser("show", help="one trace")
     shown.add_argument("id", help="its id, or the x-request-id or x-client-request-id of its request")
-    shown.add_argument("--json", action="store_true", help="the record as it is kept")
+    shown.add_argument("--json", action="store_true", help="the record, in one line of JSON")
     shown.set_defaults(do=_show)
-    for command in (listed, shown):
-        command.add_argument("--folder", type=Path, default=STATE / "traces", help="default: %(default)s")
+    exported = commands.add_parser("export", help="whole traces, to standard output")
+    exported.add_argument("--format", choices=("jsonl", "csv"), default="jsonl", help="csv has the list's columns only")
+    exported.set_defaults(do=_export)
+    indexed = commands.add_parser("index", help="brings the index up to date, or makes it anew")
+    indexed.add_argument(
+        "folders", nargs="*", type=Path, metavar="DIR", help="also of other instances; the first has it"
+    )
+    indexed.add_argument("--rebuild", action="store_true", help="forgets what is indexed, and reads all files")
+    indexed.set_defaults(do=_index)
+    for command in (listed, shown, exported, indexed):
+        reading.arguments(command)
+    for command in (listed, exported):
+        reading.filters(command)
 
 
 def run(args: Namespace) -> int:
-    """0: shown. 1: there is no such trace."""
-    status: int = args.do(args)
+    """0: done. 1: there is no such trace, or records cannot be read."""
+    try:
+        status: int = args.do(args)
+    except (ElbowroomError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        return reading.refused(error)
     return status
 
 
 def _list(args: Namespace) -> int:
-    print(COLUMNS.format("time", "trace", "model", "class", "status", "in", "out", "counted", "billed"))
-    for story in islice(read.newest_first(args.folder), args.n):
-        admitted = sum(one["decision"] == "admitted" for one in story["documents"])
-        cells = [
-            story["time"][:23],
-            story["trace_id"],
-            story["model"],
-            story["query_class"],
-            story["status"],
-            admitted,
-            len(story["documents"]) - admitted,
-            story["counted"] and story["counted"]["tokens"],
-            story["billed"] and story["billed"]["prompt_tokens"],
-        ]
-        print(COLUMNS.format(*("-" if cell is None else render.printable(cell) for cell in cells)))
+    wanted = reading.wanted(args)
+    with reading.opened(args) as read:
+        page = asyncio.run(read.desk.list(wanted, read.reader, after=args.after, most=args.n))
+    if args.json:
+        for row in page.rows:
+            print(json.dumps(msgspec.to_builtins(row)))
+    else:
+        print(COLUMNS.format(*HEAD))
+        for row in page.rows:
+            print(_line(row).rstrip())
+    print(reading.reach(page.indexed), file=sys.stderr)
+    if page.after is not None:
+        print(f"there are more: --after {page.after}", file=sys.stderr)
     return 0
 
 
 def _show(args: Namespace) -> int:
-    story = read.find(args.folder, args.id)
-    if story is None:
-        print(f"no trace in {args.folder} has the id {render.printable(args.id)}", file=sys.stderr)
-        return 1
-    print(line.encode(story).decode() if args.json else render.record(story))
+    with reading.opened(args) as read:
+        shown = asyncio.run(read.desk.show(args.id, read.reader))
+    # ASCII: nothing in a record may steer a terminal.
+    print(json.dumps(shown.record) if args.json else "\n".join(_told(shown.record)))
     return 0
+
+
+def _told(record: Any) -> Iterator[str]:
+    yield from render.head(record)
+    yield ""
+    yield from questions.answers(record)
+    yield ""
+    yield from render.decision(record)
+    yield from render.aftermath(record)
+
+
+def _export(args: Namespace) -> int:
+    wanted = reading.wanted(args)
+    table = csv.writer(sys.stdout, lineterminator="\n") if args.format == "csv" else None
+
+    async def export(read: reading.Reading) -> None:
+        if table is not None:
+            table.writerow(Row.__struct_fields__)
+        async for one in read.desk.export(wanted, read.reader):
+            if table is None:
+                print(json.dumps(one.record))
+            else:
+                table.writerow([_cell(getattr(one.row, name)) for name in Row.__struct_fields__])
+
+    with reading.opened(args) as read:
+        asyncio.run(export(read))
+    return 0
+
+
+def _index(args: Namespace) -> int:
+    folders = [folder.absolute() for folder in args.folders]
+    for folder in folders:
+        if not folder.is_dir():
+            print(f"{render.printable(folder)}: there is no such folder", file=sys.stderr)
+            return 1
+    args.folder = folders[0] if folders else args.folder
+    with reading.opened(args) as read:
+        index: SqliteIndex = read.index
+        if folders:
+            index.cover([str(folder) for folder in folders])
+        crawl = Crawl(index)
+        if args.rebuild and not crawl.again():
+            print("another process is writing the index; try again", file=sys.stderr)
+            return 1
+        crawl.finish()
+        print(reading.reach(asyncio.run(read.desk.reach(read.reader))))
+    return 0
+
+
+def _line(row: Row) -> str:
+    cells: list[Any] = [
+        row.time[:23],
+        row.trace_id,
+        row.tenant,
+        row.model,
+        row.query_class,
+        row.status,
+        row.admitted,
+        row.documents - row.admitted,
+        row.counted,
+        row.billed,
+    ]
+    return COLUMNS.format(
+        *("-" if cell is None else render.printable(cell) for cell in cells), ", ".join(_stands_out(row))
+    )
+
+
+def _stands_out(row: Row) -> Iterator[str]:
+    if row.code:
+        yield render.printable(row.code)
+    if row.disconnected:
+        yield "client left"
+    if row.invented:
+        yield f"{row.invented} invented"
+    if row.over_budget:
+        yield "over budget"
+    for reason, n in sorted(row.dropped.items()):
+        yield f"{render.printable(reason)} {n}"
+
+
+def _cell(value: Any) -> Any:
+    """A value as a spreadsheet takes it for what it is."""
+    if isinstance(value, dict):
+        value = " ".join(f"{name}={n}" for name, n in sorted(value.items()))
+    if not isinstance(value, str):
+        return value
+    text = render.printable(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _some(word: str) -> int:
+    if not (word.isascii() and word.isdecimal() and 1 <= int(word) <= MOST):
+        raise ArgumentTypeError(f"must be a number, 1 to {MOST}")
+    return int(word)

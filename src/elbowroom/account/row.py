@@ -18,13 +18,17 @@ from elbowroom.errors import InsufficientQuota
 
 REQUEST = "request"
 READ = "read"
+SHADOW = "shadow"
+KINDS = (REQUEST, READ, SHADOW)
 MOST = 10**15  # what is larger is nobody's tokens, and would overflow a sum
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """One request, or (`kind` read) one reading of records. Tokens, ms, micro-USD."""
+    """One request; one reading of records (`kind` read); or what a request would have become (shadow). Tokens, ms,
+    micro-USD.
+    """
 
-    kind: str = "request"  # or "read", "intent"
+    kind: str = REQUEST  # or another of `KINDS`
     trace_id: str
     at: int  # milliseconds since 1970, UTC; 0 where the record's time is none
     time: str  # as the record says it
@@ -142,7 +146,7 @@ def row(line: bytes) -> Row | None:
         found = _decoded(line)
     except (ValueError, RecursionError) as error:
         raise Unread from error
-    if found.kind not in (REQUEST, READ):
+    if found.kind not in KINDS:
         return None
     if not (found.trace_id and found.time):
         raise Unread

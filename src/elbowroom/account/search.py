@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from elbowroom.account.row import READ, REQUEST, Row, milliseconds, storable
+from elbowroom.account.row import KINDS, REQUEST, Row, milliseconds, storable
 from elbowroom.budget.limits import Limits
 from elbowroom.errors import InvalidRequest
 from elbowroom.records import Drop, Mode
@@ -46,7 +46,7 @@ class Filters(Struct, frozen=True, kw_only=True):
     code: str | None = None  # of the error
     since: int | None = None  # milliseconds since 1970, included
     until: int | None = None  # not included
-    kind: str = REQUEST  # or "read": who read what
+    kind: str = REQUEST  # or "read": who read what; or "shadow": what a request would have become
 
 
 class Indexed(Struct, frozen=True):
@@ -159,7 +159,7 @@ _TEXTS = {
     "conversation": "conversation",
     "code": "code",
 }
-_ONE_OF = {"mode": tuple(Mode), "reason": tuple(Drop), "kind": (REQUEST, READ)}
+_ONE_OF = {"mode": tuple(Mode), "reason": tuple(Drop), "kind": KINDS}
 _TIMES = ("since", "until")
 _YES_OR_NO = {
     **dict.fromkeys(("true", "1", "yes", "on"), True),

@@ -1,0 +1,130 @@
+"""The records that a command reads: where they lie, which of them are meant, and in whose name they are read.
+
+Knows: the options that all such commands share, and that reading what the configuration keeps is itself recorded.
+Does not know: what is done with the records, or how they are found (`desk`).
+"""
+
+from __future__ import annotations
+
+import getpass
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from elbowroom.account.row import KINDS
+from elbowroom.account.search import Filters, Indexed, read_filters
+from elbowroom.errors import ElbowroomError
+from elbowroom.records import Drop, Mode, Principal
+from elbowroom_proxy import settings
+from elbowroom_proxy.cli.render import printable
+from elbowroom_proxy.crawl import Crawl
+from elbowroom_proxy.desk import Desk
+from elbowroom_proxy.indexes.sqlite import SqliteIndex
+
+_OPTIONS = {
+    "tenant": "of that tenant",
+    "org": "of that organisation",
+    "team": "of that team",
+    "subject": "of that key or token",
+    "class": "of that query class",
+    "model": "for that model",
+    "policy": "decided by that policy: its id, or how its digest begins",
+    "conversation": "of that conversation",
+    "status": "answered with that status, such as 429 or 4xx",
+    "code": "ended in that error",
+    "since": "from then on: a time as ISO 8601 has it, or how long ago: 15m, 2h, 7d",
+    "until": "before then",
+}
+_CHOICES = {
+    "mode": (tuple(map(str, Mode)), "decided in that mode"),
+    "reason": (tuple(map(str, Drop)), "that left a document out for it"),
+    "kind": (KINDS, "requests, who read records, or what a request in shadow would have become"),
+}
+_FLAGS = {
+    "invented": "whose answer cites what nobody gave out",
+    "over-budget": "that a budget refused, or that came to more than was held",
+}
+
+
+class Reading(Struct):
+    """What a command reads from, and as whom."""
+
+    desk: Desk
+    reader: Principal
+    index: SqliteIndex
+    folder: Path
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Where the records lie."""
+    parser.add_argument("--folder", type=Path, metavar="DIR", help="of the traces; without it the configured one")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="elbowroom.yaml; without it the built-in one")
+
+
+def filters(parser: ArgumentParser) -> None:
+    """Which records are meant: every one that is given must hold."""
+    group = parser.add_argument_group("which traces")
+    for name, says in _OPTIONS.items():
+        group.add_argument(f"--{name}", dest=f"only_{name}", metavar=name.upper(), help=says)
+    for name, (choices, says) in _CHOICES.items():
+        group.add_argument(f"--{name}", dest=f"only_{name}", choices=choices, help=says)
+    for name, says in _FLAGS.items():
+        group.add_argument(
+            f"--{name}", dest=f"only_{name.replace('-', '_')}", action="store_const", const="yes", help=says
+        )
+
+
+def wanted(args: Namespace) -> Filters:
+    """What the options say. Raises `InvalidRequest`."""
+    words = {
+        name.removeprefix("only_"): word
+        for name, word in vars(args).items()
+        if name.startswith("only_") and word is not None
+    }
+    return read_filters(words, round(time.time() * 1000))
+
+
+@contextmanager
+def opened(args: Namespace) -> Iterator[Reading]:
+    """The folder's records, all of them indexed. Raises `InvalidConfig`, and `OSError` for a disk that fails."""
+    configured = settings.load(args.config)
+    folder = args.folder or Path(configured.general.traces)
+    index = SqliteIndex(folder)
+    try:
+        crawl = Crawl(index)
+        crawl.finish()
+        yield Reading(
+            Desk(index, crawl, lambda _: True), Principal(subject=f"shell:{_user()}", role="admin"), index, folder
+        )
+    finally:
+        index.close()
+
+
+def refused(error: ElbowroomError | OSError) -> int:
+    """Says why the records are not read, and returns the exit status for it."""
+    print(printable(error.message if isinstance(error, ElbowroomError) else error), file=sys.stderr)
+    return 1
+
+
+def reach(indexed: Indexed) -> str:
+    """How far what was found reaches, in words."""
+    words = f"{indexed.records:,} traces, the latest of {printable(indexed.until)}" if indexed.until else "no traces"
+    if len(indexed.folders) > 1:
+        words += f", in {len(indexed.folders)} folders"
+    if indexed.unread:
+        words += f"; {indexed.unread:,} lines could not be read"
+    if indexed.behind:
+        words += f"; {indexed.behind:,} bytes are not indexed yet"
+    return words
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may have no name for it, and 3.13 says so by another error
+        return "unnamed"
