@@ -7,14 +7,15 @@ Does not know: how an answer is found (`tokens` does), or what the walk makes of
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from elbowroom.clean.find import find
 from elbowroom.count.counter import Counter, Tally
 from elbowroom.errors import ElbowroomError
-from elbowroom.needs import Answer, Need, NeedCounts, NeedRedaction
+from elbowroom.needs import Answer, Need, NeedCounts, NeedRedaction, NeedRerank
 
+NOBODY: Mapping[str, Callable[[str, Sequence[str]], Answer]] = {}
 Asked = TypeVar("Asked", bound=Need)
 Result = TypeVar("Result")
 
@@ -76,14 +77,18 @@ def drive_here(walk: Generator[Asked, Answer, Result], answer: Callable[[Asked],
     return result
 
 
-def offline(count: Callable[[NeedCounts], Answer]) -> Callable[[Need], Answer]:
+def offline(
+    count: Callable[[NeedCounts], Answer], rerankers: Mapping[str, Callable[[str, Sequence[str]], Answer]] = NOBODY
+) -> Callable[[Need], Answer]:
     """Answers where there is no network: texts are searched and counted, and the walk is told that nobody else can be
-    asked. Nobody waits for a search here, so no deadline ends it.
+    asked, but for `rerankers` that need nothing but the texts. Nobody waits for a search here, so no deadline ends it.
     """
 
     def answer(need: Need) -> Answer:
         if isinstance(need, NeedRedaction):
             return tuple(find(text, need.packs) for text in need.texts)
+        if isinstance(need, NeedRerank) and need.by in rerankers:
+            return rerankers[need.by](need.question, need.texts)
         return count(need) if isinstance(need, NeedCounts) else ()
 
     return answer

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from elbowroom.needs import Answer, Need, NeedRerank
+from elbowroom.needs import Answer, Need
 from elbowroom_proxy.answering import offline
 from elbowroom_proxy.rerankers.lexical import bm25
 from elbowroom_proxy.tokens import Tokens
@@ -16,11 +16,4 @@ from elbowroom_proxy.tokens import Tokens
 
 def answering(tokens: Tokens) -> Callable[[Need], Answer]:
     """For `drive_here`."""
-    rest = offline(tokens.count_now)
-
-    def answer(need: Need) -> Answer:
-        if isinstance(need, NeedRerank) and need.by == "lexical":
-            return bm25(need.question, need.texts)
-        return rest(need)
-
-    return answer
+    return offline(tokens.count_now, {"lexical": bm25})
