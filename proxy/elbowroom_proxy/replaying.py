@@ -125,6 +125,7 @@ class Again:
             learned=learned,
             now=story.get("now"),
             label_keys=self._configured.identities.label_keys,
+            limited=bool(story.get("limited")),
         )
         request = read_request(
             asked.body, asked.headers, max_documents=policy.max_documents, documents=policy.documents

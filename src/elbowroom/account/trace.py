@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from elbowroom.budget.hold import Amounts
 from elbowroom.records import Cohort, Count, Decision, Drop, Principal
 
 VERSION = 1
@@ -25,6 +26,31 @@ class Billed(Struct, frozen=True):
     completion_tokens: int
     cached_tokens: int = 0
     reasoning_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class Held(Struct, frozen=True):
+    """What a ledger was asked to hold before the request was sent, and what it said."""
+
+    state: str  # "granted", "denied", or "open": nobody could say, and the configuration goes on without
+    prompt: int  # tokens, and how they are known
+    by: str  # "counted", "bytes" or "window"
+    answer: int  # tokens, all choices together
+    amounts: Amounts
+    refused: tuple[str, ...] = ()  # the limits that refused, e.g. "team acme/support: max_tokens"
+
+
+class Settlement(Struct, frozen=True):
+    """What it came to in the end."""
+
+    # usage: as billed. delivered: the prompt as held, and the tokens of what came. bound: all that was held, since
+    # nobody could say. nothing: no model was asked, or it refused before it began.
+    by: str
+    # settled; released: given back; late: its hold had been swept, and that charge is replaced; unknown: there was no
+    # hold, and it is charged now; again, too_old; pending: the ledger could not be reached yet.
+    state: str
+    amounts: Amounts = Amounts()
+    overrun: Amounts = Amounts()  # by how much it came to more than was held
 
 
 class Cited(Struct, frozen=True):
@@ -81,6 +107,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     timings_ms: dict[str, float] = {}
     asides: tuple[Aside, ...] = ()
     disconnected: bool = False
+    hold: Held | None = None  # None: nothing of whoever asks is limited
+    settlement: Settlement | None = None  # None: nothing was held
     notes: tuple[str, ...] = ()  # degradations that only the service can see
     killed: bool = False  # the kill switch was on: `mode` is what was carried out
     cohort: Cohort | None = None  # None: its mode did not depend on a rollout
@@ -129,6 +157,7 @@ def _decided(decision: Decision | None) -> dict[str, Any]:
         "tools_removed": list(decision.tools_removed),
         "labels": list(decision.labels),
         "label_incomplete": decision.label_incomplete,
+        "limited": decision.limited,
         "edits": [edit.value for edit in decision.edits],
         "reranking": msgspec.to_builtins(decision.rerank),
         "history_summary": msgspec.to_builtins(decision.history_summary),
