@@ -8,37 +8,48 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fastapi import FastAPI
+from msgspec import structs
 from starlette.routing import Route
 
 from elbowroom.budget.limits import Limits
 from elbowroom.clean.known import Known
 from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount, NeedRedaction
-from elbowroom_proxy import endpoints, rerankers, stores, upstreams
-from elbowroom_proxy.addresses import Endpoint
-from elbowroom_proxy.answering import Till
-from elbowroom_proxy.asides import Asides
+from elbowroom.records import Principal
+from elbowroom_proxy import endpoints, outside, stores, tracing
+from elbowroom_proxy.answering import offline
 from elbowroom_proxy.calibration import Calibration
 from elbowroom_proxy.crawl import Crawl, Indexer
 from elbowroom_proxy.desk import Desk
 from elbowroom_proxy.endpoint_counts import EndpointCounts
 from elbowroom_proxy.indexes.sqlite import SqliteIndex
+from elbowroom_proxy.kill import Kill
 from elbowroom_proxy.metrics import Metrics
-from elbowroom_proxy.ports import CountCache, TraceSink, Upstream
-from elbowroom_proxy.principal import Identity
+from elbowroom_proxy.outside import Outside
+from elbowroom_proxy.ports import CountCache, EndpointCounter, KillSwitch, TraceSink, Upstream
+from elbowroom_proxy.principal import Identify, Identity
 from elbowroom_proxy.redactor import Redactor
-from elbowroom_proxy.retrievers.http import Http as Retriever
-from elbowroom_proxy.routes import errors, health, metrics, models, traces
+from elbowroom_proxy.reload import Reload, needs_restart
+from elbowroom_proxy.replaying import Again
+from elbowroom_proxy.rerankers.lexical import bm25
+from elbowroom_proxy.routes import errors, health, kill, metrics, models, traces, ui
 from elbowroom_proxy.routes.chat import Chat
-from elbowroom_proxy.settings import RERANKERS, Keys, Settings
-from elbowroom_proxy.shared import Shared
+from elbowroom_proxy.routes.door import Door
+from elbowroom_proxy.session import Sessions
+from elbowroom_proxy.settings import STATE, Keys, Settings
+from elbowroom_proxy.shadow import Shadows
+from elbowroom_proxy.shared import LAST_WORDS, Shared
+from elbowroom_proxy.sinks.beside import Beside
 from elbowroom_proxy.sinks.jsonl import JsonlSink
+from elbowroom_proxy.sinks.keeping import Keeping
 from elbowroom_proxy.stores.jwks import Jwks
 from elbowroom_proxy.stores.keys import WatchedKeys
+from elbowroom_proxy.stores.killfile import KillFile
+from elbowroom_proxy.stores.killkey import KillKey
 from elbowroom_proxy.stores.memory import MemoryCounts
 from elbowroom_proxy.stores.redis import RedisCounts
 from elbowroom_proxy.tokens import Tokens
@@ -46,7 +57,6 @@ from elbowroom_proxy.vocabularies import Vocabularies, live
 
 CHAT_PATHS = ("/v1/chat/completions", "/chat/completions")
 KNOWN_BYTES = 64 << 20  # of document texts whose analysis is kept
-RERANK_TIMEOUT = 2.0  # seconds, where nothing is configured
 
 
 class Service:
@@ -59,7 +69,7 @@ class Service:
         self.cache: CountCache = RedisCounts(general.redis_url) if general.redis_url else MemoryCounts()
         self.tokens = Tokens(self.vocabularies, secret=keys.counts, cache=self.cache)
         self.endpoint_counts = EndpointCounts(
-            {name: endpoints.load(one.endpoint)(one) for name, one in settings.count_endpoints.items()},
+            _count_endpoints(settings),
             secret=keys.counts,
             cache=self.cache,
             timeout=general.count_timeout,
@@ -68,50 +78,117 @@ class Service:
         self.ledger = stores.load_ledger(general.ledger.store)(general.ledger)
         self.redactor = Redactor()
         self.calibration = Calibration(self.cache if isinstance(self.cache, RedisCounts) else None)
-        self.sink: TraceSink = JsonlSink(Path(general.traces))
+        folder = Path(general.traces)
+        content = tracing.content_keys(folder, settings.traces.hash_key_id, keys.hash)
+        self.sink: TraceSink = JsonlSink(
+            folder,
+            keys.chain,
+            beside=Beside(folder, content.texts),
+            keeping=Keeping(
+                folder, keys.chain, days=settings.traces.retention_days, size=settings.traces.retention_bytes
+            ),
+        )
         self.metrics = Metrics()
         self.metrics.watch(self.tokens)
         self.metrics.watch_endpoints(self.endpoint_counts)
-        self.upstreams = _upstreams(settings, self.tokens)
         self.keys = WatchedKeys(settings.directory, settings.keys_file)
-        issuer = settings.identities.jwt
-        public = Jwks(issuer.jwks, max_age=issuer.max_age) if issuer is not None else None
-        self.identify = Identity(self.keys, issuer, public)
-        self.index = SqliteIndex(Path(general.traces))
+        self.index = SqliteIndex(folder)
         crawl = Crawl(self.index)
         self.indexer = Indexer(crawl)
         self.desk = Desk(self.index, crawl, self.sink.write, limits=self._limits)
-        self.asides = Asides(
-            {name: rerankers.load(name)(settings.reranker) for name in _asked_rerankers(settings)},
-            self.upstreams,
-            settings.catalog.by_name,
-            rerank_timeout=settings.reranker.timeout if settings.reranker else RERANK_TIMEOUT,
-            secret=keys.counts,
-            cache=self.cache if isinstance(self.cache, RedisCounts) else None,
-            retriever=Retriever(settings.retriever) if settings.retriever else None,
-            retrieve_timeout=settings.retriever.timeout if settings.retriever else 0.0,
-        )
-        self.flow = Shared(
+        self.sessions = Sessions(self.keys, keys.desk)
+        self.again = self._again(settings, structs.replace(keys, hash=content.hash))
+        switches: dict[str, KillSwitch] = {"file": KillFile(Path(general.kill_file))}
+        if general.redis_url:
+            switches["redis"] = KillKey(general.redis_url)
+        self.kill = Kill(switches, self.metrics, configured=general.killed)
+        self.known = Known(KNOWN_BYTES, live(settings.tokenizers.values()))
+        beside = Tokens(self.vocabularies, secret=keys.counts)  # a memory of its own, for a thread of its own
+        self.shadows = Shadows(beside.count_now, self.known.apart(), self.sink, self.metrics, free=outside.FREE)
+        self._secrets = keys
+        self._hash_key = content.hash
+        self.settings = settings  # in force
+        self.outside = self._outside(settings, None)
+        self.flow = self._flow(settings, self._identity(settings))
+        self._retiring: set[asyncio.Task[None]] = set()
+        self.reload = Reload(settings, self.swap, self.metrics)
+
+    @property
+    def upstreams(self) -> Mapping[str, Upstream]:
+        """By model name."""
+        return self.outside.upstreams
+
+    async def identify(self, headers: Mapping[str, str]) -> Principal:
+        """Who asks, as the configuration is now. Raises what any `Identify` may."""
+        return await self.flow.identify(headers)
+
+    def _identity(self, settings: Settings) -> Identity:
+        issuer = settings.identities.jwt
+        public = Jwks(issuer.jwks, max_age=issuer.max_age) if issuer is not None else None
+        return Identity(self.keys, issuer, public)
+
+    def _outside(self, settings: Settings, before: tuple[Settings, Outside] | None) -> Outside:
+        cache = self.cache if isinstance(self.cache, RedisCounts) else None
+        return outside.build(settings, self.tokens, self._secrets.counts, cache, before)
+
+    def _flow(self, settings: Settings, identify: Identify) -> Shared:
+        """What those requests share that begin under these settings."""
+        return Shared(
             catalog=settings.catalog,
             policy=settings.policy,
-            identify=self.identify,
+            identify=identify,
             accounts=self.keys.account,
             label_keys=settings.identities.label_keys,
-            rerankers=_accepting(settings),
+            rerankers=outside.accepting(settings),
             counters=settings.counters,
-            upstreams=self.upstreams,
+            upstreams=self.outside.upstreams,
             count=self._count,
-            aside=self.asides.answer,
+            aside=self.outside.asides.answer,
             count_endpoints=self.endpoint_counts.models,
             calibration=self.calibration,
-            known=Known(KNOWN_BYTES, live(settings.tokenizers.values())),
-            nonce_key=keys.nonce,
-            hash_key=keys.hash,
+            known=self.known,
+            nonce_key=self._secrets.nonce,
+            hash_key=self._hash_key,
             sink=self.sink,
             ledger=self.ledger,
             metrics=self.metrics,
-            ping_interval=general.ping_interval,
+            ping_interval=settings.general.ping_interval,
+            policies=settings.policies,
+            cohort_key=self._secrets.cohort,
+            killed=self.kill.killed,
+            propose=self.shadows.propose,
+            max_body_bytes=settings.general.max_body_bytes,
         )
+
+    async def swap(self, settings: Settings) -> Sequence[str]:
+        """These settings hold from the next request on; those under way keep what they began with. The names of what
+        needs a restart, and stays as it was.
+
+        Raises `InvalidConfig`, and nothing has changed, for what cannot hold in part.
+        """
+        was, old_flow, old = self.settings, self.flow, self.outside
+        needs = needs_restart(was, settings)
+        new = await asyncio.to_thread(self._outside, settings, (was, old))
+        try:
+            for adapter in new.adapters.values():
+                if adapter.upstream not in old.upstreams.values():
+                    await adapter.upstream.start()
+            self.keys.swap(settings.directory)
+        except BaseException:
+            for close in outside.only_in(new, old):
+                await close()
+            raise
+        same = settings.identities.jwt == was.identities.jwt
+        identify = old_flow.identify if same else self._identity(settings)
+        self.endpoint_counts.swap(_count_endpoints(settings))
+        self.settings, self.outside = settings, new
+        self.again = self._again(settings, self._secrets)
+        self.kill.configure(killed=settings.general.killed)
+        self.flow = self._flow(settings, identify)
+        task = asyncio.create_task(_retire(old_flow, outside.only_in(old, new)))
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
+        return needs
 
     async def _count(self, need: Need, notes: set[str]) -> Answer:
         """Whoever can answer that need."""
@@ -122,6 +199,23 @@ class Service:
         if isinstance(need, NeedRedaction):
             return await self.redactor.answer(need)
         return ()
+
+    def _again(self, settings: Settings, keys: Keys) -> Again:
+        """Replays have a memory of counts of their own: they run on threads, and no request waits for one."""
+        policies = (settings.policy, *settings.policies.values())
+        tokens = Tokens(self.vocabularies, secret=keys.counts)
+        return Again(settings, keys, policies, offline(tokens.count_now, {"lexical": bm25}))
+
+    def review(self) -> ui.Review:
+        """What the pages of the review desk are made from."""
+        return ui.Review(
+            desk=self.desk,
+            door=Door(self.identify, self.sessions),
+            again=lambda: self.again,
+            policy=self.flow.policy_of,
+            most=self.flow.max_body_bytes,
+            sweep=STATE / "sweep",
+        )
 
     def _limits(self, org: str) -> Limits | None:
         """An organisation's, as they are configured now."""
@@ -142,19 +236,24 @@ class Service:
         self.indexer.start()
         for upstream in set(self.upstreams.values()):
             await upstream.start()
+        await self.kill.start()
+        await self.reload.start()
         # What is there now stays: the collector need not look at it again with every request.
         gc.collect()
         gc.freeze()
 
     async def close(self) -> None:
         """All requests have ended by now; what they left is finished, then written."""
+        await self.reload.close()
+        await self.kill.close()
         await self.flow.drained()
-        for upstream in set(self.upstreams.values()):
-            await upstream.close()
+        await _ended(self._retiring)
+        await self.shadows.close()
+        for close in outside.only_in(self.outside, None):
+            await close()
         await self.tokens.close()
         await self.endpoint_counts.close()
         self.redactor.close()
-        await self.asides.close()
         await self.keys.close()
         await self.calibration.close()
         await self.ledger.close()
@@ -179,34 +278,35 @@ def create_app(settings: Settings, keys: Keys) -> FastAPI:
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.service = service
     errors.install(app)
-    chat = Chat(service.flow, settings.general.max_body_bytes)
+    chat = Chat(lambda: service.flow)
     app.router.routes.extend(Route(path, chat, methods=["POST"], include_in_schema=False) for path in CHAT_PATHS)
-    app.include_router(models.routes(settings.catalog, service.identify))
+    app.include_router(models.routes(lambda: service.flow.catalog, service.identify))
     app.include_router(health.routes(lambda: service.faults, service.cache.healthy, service.ledger))
     app.include_router(metrics.routes(service.metrics))
+    app.include_router(kill.routes(service.kill, service.identify))
     app.include_router(traces.routes(service.desk, service.identify))
+    app.include_router(ui.routes(service.review()))
     return app
 
 
-def _accepting(settings: Settings) -> Mapping[str, tuple[str, ...]]:
-    """Which labels each reranker accepts, where that is known: those that ask nobody accept all."""
-    found = dict.fromkeys(RERANKERS - {"http"}, settings.policy.access.labels)
-    if settings.reranker is not None and settings.reranker.accepts is not None:
-        found["http"] = settings.reranker.accepts
-    return found
+def _count_endpoints(settings: Settings) -> Mapping[str, EndpointCounter]:
+    return {name: endpoints.load(one.endpoint)(one) for name, one in settings.count_endpoints.items()}
 
 
-def _asked_rerankers(settings: Settings) -> frozenset[str]:
-    """Those that a policy may name: all that need nothing, and the one that is configured."""
-    return RERANKERS if settings.reranker is not None else RERANKERS - {"http"}
+async def _retire(flow: Shared, closing: Sequence[Callable[[], Awaitable[None]]]) -> None:
+    """Closes what only those requests used, when the last of them has ended."""
+    try:
+        await flow.idle()
+    finally:
+        for close in closing:
+            await close()
 
 
-def _upstreams(settings: Settings, tokens: Tokens) -> Mapping[str, Upstream]:
-    """One adapter an endpoint, however many models it has."""
-    counters = {model.upstream_model: settings.counters[model.name] for model in settings.catalog.models}
-    till = Till(counters, tokens.count)
-    built: dict[Endpoint, Upstream] = {}
-    for endpoint in settings.endpoints.values():
-        if endpoint not in built:
-            built[endpoint] = upstreams.load(endpoint.upstream)(endpoint, till)
-    return {name: built[endpoint] for name, endpoint in settings.endpoints.items()}
+async def _ended(retiring: Collection[asyncio.Task[None]]) -> None:
+    """What is being retired has `LAST_WORDS` seconds, as all requests have."""
+    if retiring:
+        await asyncio.wait(retiring, timeout=LAST_WORDS)
+        left = list(retiring)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)

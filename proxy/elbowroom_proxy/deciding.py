@@ -51,7 +51,7 @@ async def decided(flow: Shared, story: Story, headers: Mapping[str, str], body: 
     request = await asyncio.to_thread(read, body, headers) if large else read(body, headers)
     story.request = request
     story.stage = served = stage(
-        policy, principal, request.context.conversation_id, key=flow.hash_key, killed=flow.killed()
+        policy, principal, request.context.conversation_id, key=flow.cohort_key, killed=flow.killed()
     )
     policy = served.of(policy)
     story.model = model = flow.catalog.find(request.model)

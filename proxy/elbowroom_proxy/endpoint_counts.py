@@ -58,6 +58,11 @@ class EndpointCounts:
         self.remembered = 0  # answered by the cache or by a question under way
         self.failed = 0  # without an answer
 
+    def swap(self, counters: Mapping[str, EndpointCounter]) -> None:
+        """Others, by model name, as from the next question on."""
+        self._counters = counters
+        self.models = frozenset(counters)
+
     async def count(self, need: NeedEndpointCount) -> Answer:
         """One integer; none where the provider does not say, which is logged."""
         counter = self._counters.get(need.model)

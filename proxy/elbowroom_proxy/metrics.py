@@ -120,6 +120,14 @@ class Metrics:
             "elbowroom_killed", "1 while every request is served with the baseline", registry=registry,
             multiprocess_mode="livemax",
         )  # fmt: skip
+        self.reload_good = Gauge(
+            "elbowroom_config_reload_good", "1 where the files as they are now are in force", registry=registry,
+            multiprocess_mode="livemin",
+        )  # fmt: skip
+        self.reload_time = Gauge(
+            "elbowroom_config_reload_timestamp_seconds", "When a configuration was last put in force",
+            registry=registry, multiprocess_mode="livemin",
+        )  # fmt: skip
         self.traces_lost = Counter(
             "elbowroom_traces_lost", "Trace records that found the queue full", registry=registry
         )

@@ -33,13 +33,24 @@ from elbowroom.read.catalog import Catalog, Facts, Local, ModelRow, known_as
 from elbowroom.read.policy import Config, Policy
 from elbowroom.read.policyfile import read_policy
 from elbowroom.records import Model
-from elbowroom_proxy import addresses, asked, encoders, identity, ledgerconfig, membership, modelfacts, modelfiles
+from elbowroom_proxy import (
+    addresses,
+    asked,
+    encoders,
+    identity,
+    ledgerconfig,
+    membership,
+    modelfacts,
+    modelfiles,
+    tracing,
+)
 from elbowroom_proxy.addresses import CountEndpoint, Endpoint
 from elbowroom_proxy.asked import Reranker, Retriever
 from elbowroom_proxy.configfiles import Files
 from elbowroom_proxy.directory import Directory
 from elbowroom_proxy.identity import Identities
 from elbowroom_proxy.ledgerconfig import Ledger
+from elbowroom_proxy.tracing import Traces
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Positive = Annotated[int, Meta(gt=0)]
@@ -81,6 +92,7 @@ class File(identity.Rows, frozen=True):
     model_list: tuple[ModelRow, ...] = ()
     reranker: Reranker | None = None
     retriever: Retriever | None = None
+    traces: Traces = Traces()
     general_settings: General = General()
 
 
@@ -92,17 +104,18 @@ class Settings(Struct, frozen=True):
     endpoints: Mapping[str, Endpoint]  # by model name
     counters: Mapping[str, Counter]  # by model name
     policy: Policy
+    again: Callable[[Files], Settings]  # reads all this anew
     tokenizers: Mapping[str, Path] = {}  # the operator's own files, by vocabulary
     notes: tuple[str, ...] = ()  # what is counted worse than it could be, and why
     count_endpoints: Mapping[str, CountEndpoint] = {}  # by model name, for models that have one
     reranker: Reranker | None = None
     retriever: Retriever | None = None
     identities: Identities = Identities()
+    traces: Traces = Traces()
     directory: Directory = Directory()
     keys_file: Path | None = None  # where the directory's keys stand; None: nowhere that could change
     policies: Mapping[str, Policy] = {}  # beside the default one, by the names that keys, teams and organisations say
     files: Files = msgspec.field(default_factory=Files)  # what all this was read from
-    again: Callable[[], Settings] | None = None  # reads it anew
     published: Mapping[str, Facts] = {}  # what the table of models says, by model name; without those it does not list
 
     @property
@@ -117,6 +130,9 @@ class Keys(Struct, frozen=True):
     nonce: bytes
     hash: bytes
     counts: bytes
+    cohort: bytes  # places in a rollout, which no other key's end may move
+    chain: bytes  # of trace records; what is hashed in them has keys of its own (`tracing`)
+    desk: bytes  # of sessions at the review desk
 
 
 def config_folder() -> Path:
@@ -129,7 +145,7 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ, file
     """Reads `file`, or the defaults. Raises `InvalidConfig` with file and line. Writes nothing. `files` is told of all
     that was read, in vain too.
     """
-    again = partial(load, file, environ)
+    again = partial(load, file, environ)  # with `files`
     files = Files() if files is None else files
     file = file or config_folder() / "elbowroom.yaml"
     marked = yaml.read(files.text(file), str(file), File)
@@ -167,6 +183,9 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ, file
     }
     written = Written(policy, policies, frozenset(catalog.by_name))
     keys_file, found = membership.read(file.parent, general.orgs, general.keys, written, files)
+    identities = _identities(marked, written, file.parent, environ)
+    if identities.jwt is not None and not found.orgs.teams:
+        raise marked.fault("jwt", "a token names its organisation and team, and there are none: write orgs.yaml")
     return Settings(
         general=general,
         catalog=catalog,
@@ -182,7 +201,8 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ, file
         reranker=asked.reranker(marked.value.reranker, (policy, *policies.values()), marked.fault, resolve),
         retriever=asked.retriever(marked.value.retriever, (policy, *policies.values()), marked.fault, resolve),
         published=published,
-        identities=_identities(marked, written, file.parent, environ),
+        identities=identities,
+        traces=tracing.checked(marked.value.traces, marked.fault),
         directory=found,
         keys_file=keys_file,
     )
@@ -213,7 +233,10 @@ def keys(general: General) -> Keys:
     def key(purpose: str) -> bytes:
         return hmac.digest(secret.encode(), f"elbowroom/1/{purpose}".encode(), hashlib.sha256)
 
-    return Keys(nonce=key("nonce"), hash=key("hash"), counts=key("counts"))
+    return Keys(
+        nonce=key("nonce"), hash=key("hash"), counts=key("counts"), cohort=key("cohort"), chain=key("chain"),
+        desk=key("desk"),
+    )  # fmt: skip
 
 
 def _kept_secret(file: Path) -> str:

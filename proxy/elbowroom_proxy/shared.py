@@ -18,6 +18,7 @@ from elbowroom.budget.limits import Account
 from elbowroom.clean.known import Known
 from elbowroom.count.counter import Counter
 from elbowroom.decide.signature import LabelKey
+from elbowroom.errors import KeysUnavailable
 from elbowroom.needs import Answer, AsideNeed, Need
 from elbowroom.read.catalog import Catalog
 from elbowroom.read.policy import Policy
@@ -71,6 +72,7 @@ class Shared(Struct, kw_only=True):
     rerankers: Mapping[str, tuple[str, ...]] = {}  # by name: labels of documents that it accepts, where somebody said
     ping_interval: float | None = None  # seconds
     accounts: Callable[[Principal], Account | None] = nobodys  # raises `InvalidApiKey` for who has just gone
+    cohort_key: bytes = b""  # keys the places in a rollout
     policies: Mapping[str, Policy] = {}  # beside the default one, by name
     killed: Callable[[], bool] = nothing_killed
     propose: Callable[[Proposal, Facts], str] = nobody_watches  # what became of it
@@ -78,8 +80,18 @@ class Shared(Struct, kw_only=True):
     working: set[asyncio.Task[Any]] = msgspec.field(default_factory=set)
 
     def policy_of(self, principal: Principal) -> Policy:
-        """The principal's own, else the default one."""
-        return self.policy if principal.policy is None else self.policies[principal.policy]
+        """The principal's own, else the default one. Raises `KeysUnavailable` where keys have just been swapped, and
+        this is a request of the configuration before.
+        """
+        found = self.policy if principal.policy is None else self.policies.get(principal.policy)
+        if found is None:
+            raise KeysUnavailable("The configuration has just changed. Send the request again.")
+        return found
+
+    async def idle(self) -> None:
+        """Returns when nothing is under way, however long that takes."""
+        while self.working:
+            await asyncio.wait(self.working)
 
     def work(self, task: asyncio.Task[Any]) -> None:
         """`drained` waits for it."""

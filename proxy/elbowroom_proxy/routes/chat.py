@@ -7,6 +7,7 @@ Does not know: what is in a body, or what the exchange does with it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -20,20 +21,21 @@ from elbowroom_proxy.shared import Shared
 class Chat:
     """The plain ASGI endpoint."""
 
-    def __init__(self, flow: Shared, max_body_bytes: int) -> None:
+    def __init__(self, flow: Callable[[], Shared]) -> None:
+        """`flow` is asked for with each request, which then keeps what it was told."""
         self._flow = flow
-        self._max_body_bytes = max_body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        exchange = Exchange(self._flow, headers)
+        flow = self._flow()
+        exchange = Exchange(flow, headers)
         response = _Response(send)
         work = cast("asyncio.Task[Any]", asyncio.current_task())
-        self._flow.work(work)
+        flow.work(work)
         watch = _Watch(exchange, work, receive)
 
         async def read_body() -> bytes:
-            body = await _body(receive, headers, self._max_body_bytes)
+            body = await _body(receive, headers, flow.max_body_bytes)
             watch.start()
             return body
 

@@ -7,7 +7,7 @@ Does not know: what the sources are, or what being killed means.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
@@ -39,14 +39,14 @@ class SwitchUnwritten(ElbowroomError):
     status_hint = 503
 
 
-def routes(kill: Kill, identify: Callable[[], Identify]) -> APIRouter:
-    """`identify` is asked for with every call: it may be another one by then."""
+def routes(kill: Kill, identify: Identify) -> APIRouter:
+    """Both ways of asking."""
     router = APIRouter()
 
     @router.get("/admin/kill")
     async def status(request: Request) -> Response:
         try:
-            await _admin(identify(), request.headers)
+            await _admin(identify, request.headers)
         except ElbowroomError as error:
             return _refused(error)
         return _told(kill, {})
@@ -54,7 +54,7 @@ def routes(kill: Kill, identify: Callable[[], Identify]) -> APIRouter:
     @router.post("/admin/kill")
     async def turn(request: Request) -> Response:
         try:
-            subject = await _admin(identify(), request.headers)
+            subject = await _admin(identify, request.headers)
             asked = await _read(request)
             faults = await kill.say(Word(asked.on, asked.reason))
             log.warning("kill_switch", on=asked.on, reason=asked.reason, by=subject, faults=faults)

@@ -6,6 +6,7 @@ Does not know: which upstream answers for a model.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -18,13 +19,15 @@ from elbowroom_proxy import wire
 from elbowroom_proxy.principal import Identify
 
 
-def routes(catalog: Catalog, identify: Identify) -> APIRouter:
-    """With and without `/v1`. Who may use some only is told of those."""
+def routes(current: Callable[[], Catalog], identify: Identify) -> APIRouter:
+    """With and without `/v1`. Who may use some only is told of those. `current` is asked for with every call."""
     router = APIRouter()
 
     async def allowed(request: Request) -> Catalog:
-        found = (await identify(request.headers)).models
-        return catalog if found is None else Catalog({name: catalog.by_name[name] for name in found})
+        found, catalog = (await identify(request.headers)).models, current()
+        if found is None:
+            return catalog
+        return Catalog({name: catalog.by_name[name] for name in found if name in catalog.by_name})
 
     @router.get("/models")
     @router.get("/v1/models")

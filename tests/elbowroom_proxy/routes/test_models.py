@@ -25,7 +25,7 @@ async def client():
             raise InvalidApiKey("That key is not valid.")
         return Principal(models=("org/team/model",) if "authorization" in headers else None)
 
-    app.include_router(models.routes(Catalog.of(rows), identify))
+    app.include_router(models.routes(lambda: Catalog.of(rows), identify))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://proxy") as found:
         yield found
 
