@@ -22,6 +22,7 @@ from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount, NeedRed
 from elbowroom.records import Principal
 from elbowroom_proxy import endpoints, outside, stores, tracing
 from elbowroom_proxy.answering import offline
+from elbowroom_proxy.books import Books
 from elbowroom_proxy.calibration import Calibration
 from elbowroom_proxy.crawl import Crawl, Indexer
 from elbowroom_proxy.desk import Desk
@@ -91,6 +92,7 @@ class Service:
         self.metrics = Metrics()
         self.metrics.watch(self.tokens)
         self.metrics.watch_endpoints(self.endpoint_counts)
+        self.books = Books(self.ledger, self.metrics.holds, general.ledger, lambda: self.keys.directory.orgs.orgs)
         self.keys = WatchedKeys(settings.directory, settings.keys_file)
         self.index = SqliteIndex(folder)
         crawl = Crawl(self.index)
@@ -150,7 +152,7 @@ class Service:
             nonce_key=self._secrets.nonce,
             hash_key=self._hash_key,
             sink=self.sink,
-            ledger=self.ledger,
+            books=self.books,
             metrics=self.metrics,
             ping_interval=settings.general.ping_interval,
             policies=settings.policies,
@@ -229,7 +231,7 @@ class Service:
             # Half a second each, which the first request would pay.
             for name in {counter.vocabulary for counter in self.flow.counters.values()}:
                 await asyncio.to_thread(self.vocabularies.tokens, name, "x")
-        await self.ledger.start()
+        await self.books.start()
         await self.redactor.start()
         await self.keys.start()
         await self.calibration.start()
@@ -256,7 +258,7 @@ class Service:
         self.redactor.close()
         await self.keys.close()
         await self.calibration.close()
-        await self.ledger.close()
+        await self.books.close()
         await self.cache.close()
         await self.sink.close()
         await asyncio.to_thread(self.indexer.close)

@@ -1,55 +1,126 @@
-"""Records of requests in files that only grow: one JSON object a line, one file a process, a day and a size.
+"""Records of requests in files that only grow: one JSON object a line, each line in its writer's chain.
 
-Knows: what the files are called, when the next one begins, and that a response never waits for a disk.
-Does not know: what is in a record beyond its `time`, or how records are searched (`read`).
+Knows: that a response never waits for a disk, that what waits is bounded, and when the head of the chain is said in the
+log and the folder tidied.
+Does not know: what is in a record beyond its `time`, what files are called (`chained`), or how records are searched
+(`read`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import queue
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from time import monotonic
+from typing import Any, NamedTuple
 
 import structlog
 
-from elbowroom.errors import InvalidConfig
+from elbowroom.errors import InvalidConfig, TraceUnavailable
+from elbowroom_proxy.ports import Texts
+from elbowroom_proxy.sinks.beside import Beside
+from elbowroom_proxy.sinks.chained import MAX_BYTES, Chained
+from elbowroom_proxy.sinks.keeping import Keeping
 from elbowroom_proxy.sinks.line import encode
 
 MAX_QUEUE = 1024  # records that wait for the disk
-MAX_BYTES = 64 << 20  # a file this long is followed by another
+MAX_TEXTS = 64 << 20  # bytes of texts that wait with them
+BATCH = 256  # records that are signed together
+MINUTE = 60.0  # seconds between two heads in the log
+TIDY = 10  # minutes between two looks at what is past its time
+INTENTS = "intents"  # the folder of what is said before a request leaves, a chain of its own
+PATIENCE = 5.0  # seconds that an intent may take
 
 log = structlog.get_logger("elbowroom")
 
 
-class JsonlSink:
-    """The sink. Its one thread does the encoding and all writing; `lost` counts records that a disk refused."""
+class _Record(NamedTuple):
+    value: Mapping[str, Any]
+    texts: Texts | None
 
-    def __init__(self, folder: Path, *, max_queue: int = MAX_QUEUE, max_bytes: int = MAX_BYTES) -> None:
-        """Makes the folder, for its owner only. Raises `InvalidConfig` where it cannot."""
+
+class _Intent(NamedTuple):
+    value: Mapping[str, Any]
+    said: asyncio.Future[None]
+    loop: asyncio.AbstractEventLoop
+
+
+_Item = _Record | _Intent | None  # None: the end
+
+
+class JsonlSink:
+    """The sink. Its one thread does the encoding, all writing and all tidying; `lost` counts what a disk refused."""
+
+    def __init__(
+        self,
+        folder: Path,
+        key: bytes,
+        *,
+        beside: Beside | None = None,
+        keeping: Keeping | None = None,
+        max_queue: int = MAX_QUEUE,
+        max_bytes: int = MAX_BYTES,
+        minute: float = MINUTE,
+    ) -> None:
+        """Makes the folder, for its owner only. `key` is the chain's. Raises `InvalidConfig` where it cannot."""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise InvalidConfig(f"{folder}:1: traces cannot be kept here: {error.strerror}") from error
-        self.lost = 0
+        self.texts_lost = 0
+        self._lost = 0
         self._folder = folder
-        self._max_bytes = max_bytes
-        self._queue: queue.Queue[Mapping[str, Any] | None] = queue.Queue(max_queue)
-        self._file: IO[bytes] | None = None
-        self._day = ""
+        self._records = Chained(folder, key, max_bytes=max_bytes)
+        self._intents = Chained(folder / INTENTS, key, max_bytes=max_bytes)
+        self._beside = beside
+        self._keeping = keeping
+        self._minute = minute
+        self._said = self._records.head
+        self._texts = 0  # bytes that wait
+        self._guard = threading.Lock()  # of the number above
+        self._queue: queue.Queue[_Item] = queue.Queue(max_queue)
         self._thread = threading.Thread(target=self._run, name="elbowroom-traces", daemon=True)
         self._thread.start()
 
-    def write(self, record: Mapping[str, Any]) -> bool:
-        """Queues one record, which nobody changes afterwards; False where the queue is full."""
+    @property
+    def lost(self) -> int:
+        """Records that nobody could write down."""
+        return self._lost + self._records.lost
+
+    @property
+    def waiting(self) -> int:
+        """Records in the queue, roughly."""
+        return self._queue.qsize()
+
+    def write(self, record: Mapping[str, Any], texts: Texts | None = None) -> bool:
+        """Queues one record, which nobody changes afterwards; False where the queue is full. Captured texts that find
+        too much waiting are left out, and the record says so.
+        """
+        size = texts.size if texts is not None else 0
+        if texts is not None and self._texts + size > MAX_TEXTS:
+            self.texts_lost += 1
+            record, texts, size = {**record, "captured": None}, None, 0
         try:
-            self._queue.put_nowait(record)
+            self._queue.put_nowait(_Record(record, texts))
         except queue.Full:
             return False
+        with self._guard:
+            self._texts += size
         return True
+
+    async def intend(self, intent: Mapping[str, Any]) -> None:
+        """On the disk, and synced, when it returns. Raises `TraceUnavailable` where that cannot be or takes too long."""
+        loop = asyncio.get_running_loop()
+        said: asyncio.Future[None] = loop.create_future()
+        try:
+            self._queue.put_nowait(_Intent(intent, said, loop))
+            await asyncio.wait_for(said, PATIENCE)
+        except (queue.Full, OSError, TimeoutError) as error:
+            raise TraceUnavailable("This request cannot be recorded at the moment, so it is not sent.") from error
 
     async def close(self) -> None:
         """Everything queued is on disk when this returns. Idempotent; nothing may be written afterwards."""
@@ -60,45 +131,114 @@ class JsonlSink:
             self._queue.put(None)
             self._thread.join()
 
+    # --- the thread ---------------------------------------------------------------------------------------------------
+
     def _run(self) -> None:
-        while (record := self._queue.get()) is not None:
-            try:
-                self._append(record)
-            except (OSError, LookupError, TypeError, ValueError) as error:
-                self.lost += 1
-                self._leave()
-                log.error("trace_lost", error=str(error), trace_id=record.get("trace_id"))
-        self._leave()
+        minutes, look = 0, monotonic() + self._minute
+        self._tidy(first=True)
+        ended = False
+        while not ended:
+            batch = self._taken(look - monotonic())
+            self._put_down([item for item in batch if item is not None])
+            ended = None in batch
+            if monotonic() >= look:
+                minutes, look = minutes + 1, monotonic() + self._minute
+                self._say_head()
+                if minutes % TIDY == 0:
+                    self._tidy()
+        self._say_head()
+        self._records.close()
+        self._intents.close()
 
-    def _append(self, record: Mapping[str, Any]) -> None:
-        day = str(record["time"])[:10]
-        line = encode(record) + b"\n"
-        if self._file is None or day != self._day or self._file.tell() >= self._max_bytes:
-            self._leave()
-            self._file, self._day = _next_file(self._folder, day), day
-        self._file.write(line)
-        if self._queue.empty():
-            self._file.flush()
+    def _taken(self, seconds: float) -> list[_Item]:
+        """What waits; nothing, where nothing comes for so long."""
+        batch: list[_Item] = []
+        try:
+            batch.append(self._queue.get(timeout=max(seconds, 0)))
+            while len(batch) < BATCH:
+                batch.append(self._queue.get_nowait())
+        except queue.Empty:
+            pass  # that is all
+        return batch
 
-    def _leave(self) -> None:
-        """Ends the current file, if there is one; what it holds is on disk then."""
-        file, self._file = self._file, None
-        if file is None:
+    def _put_down(self, batch: Iterable[_Record | _Intent]) -> None:
+        records = [item for item in batch if isinstance(item, _Record)]
+        for item in records:
+            self._add(item)
+        try:
+            self._records.flush()
+        except OSError as error:
+            self._say_lost(error, records[-1].value)
+        intents = [item for item in batch if isinstance(item, _Intent)]
+        if intents:
+            self._promise(intents)
+
+    def _add(self, item: _Record) -> None:
+        record, texts, day = item.value, item.texts, ""
+        try:
+            day = str(record["time"])[:10]
+            self._records.add(day, encode(record))
+        except (OSError, LookupError, TypeError, ValueError) as error:
+            self._lost += 1
+            self._say_lost(error, record)
+            texts = None
+        if item.texts is not None:
+            with self._guard:
+                self._texts -= item.texts.size
+        if texts is None or self._beside is None:
             return
         try:
-            with file:
-                file.flush()
-                os.fsync(file.fileno())
+            self._beside.keep(texts, day)
+        except (OSError, LookupError, TypeError, ValueError, RecursionError) as error:
+            self.texts_lost += 1
+            log.error("trace_texts_lost", error=str(error), trace_id=record.get("trace_id"))
+
+    def _promise(self, intents: Iterable[_Intent]) -> None:
+        """Says all of them, or none: one sync for all."""
+        fault: OSError | None = None
+        try:
+            (self._folder / INTENTS).mkdir(mode=0o700, exist_ok=True)
+            for one in intents:
+                self._intents.add(str(one.value["time"])[:10], encode(one.value))
+            self._intents.flush(synced=True)
+        except OSError as error:
+            fault = error
+            log.error("intents_lost", error=str(error))
+        for one in intents:
+            with suppress(RuntimeError):  # its loop has ended, and whoever waited with it
+                one.loop.call_soon_threadsafe(_answer, one.said, fault)
+
+    def _say_lost(self, error: Exception, record: Mapping[str, Any]) -> None:
+        log.error("trace_lost", error=str(error), trace_id=record.get("trace_id"), lost=self.lost)
+
+    def _say_head(self) -> None:
+        """In the log, where nobody who holds the folder can reach it; what it speaks for is on the disk before."""
+        head = self._records.head
+        if head == self._said:
+            return
+        self._said = head
+        try:
+            self._records.sync()
         except OSError as error:
             log.error("trace_file_not_synced", error=str(error))
+        log.info("trace_head", head=head)
 
-
-def _next_file(folder: Path, day: str) -> IO[bytes]:
-    """A new file that no other process has: in containers all processes may have the same number."""
-    number = 0
-    while True:
-        path = folder / f"{day}-{os.getpid()}-{number:04}.jsonl"
+    def _tidy(self, *, first: bool = False) -> None:
+        if self._keeping is None:
+            return
         try:
-            return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600), "ab")
-        except FileExistsError:
-            number += 1
+            if first:
+                self._keeping.recover(datetime.now(UTC))
+            self._keeping.tidy(datetime.now(UTC))
+        except (OSError, ValueError) as error:
+            log.error("traces_not_tidied", error=str(error))
+
+
+def _answer(said: asyncio.Future[None], fault: OSError | None) -> None:
+    """In the loop that waits for it, if it still does."""
+    if said.done():
+        return
+    if fault is None:
+        said.set_result(None)
+    else:
+        said.set_exception(fault)

@@ -47,7 +47,7 @@ class Removed(Struct, frozen=True, kw_only=True):
     first: int  # of its lines
     last: int
     mac: str  # of its last line
-    why: str  # "age", "size" or "erased"
+    why: str  # "age" or "size"
     time: str  # RFC 3339, UTC
 
 

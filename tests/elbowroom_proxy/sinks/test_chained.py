@@ -1,0 +1,152 @@
+"""One writer's files: names, lines in the chain, a head after each batch, and what a disk that fails leaves."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from elbowroom.account.chain import heads_in, parse, unsealed
+from elbowroom_proxy.sinks import chained
+from elbowroom_proxy.sinks.chained import Chained, front_of, named
+from elbowroom_proxy.sinks.locks import abandoned
+from elbowroom_proxy.sinks.verify import verify
+
+KEY = b"k" * 32
+
+
+def body(number):
+    return b'{"trace_id":"t%d"}' % number
+
+
+def filled(folder, numbers, day="2026-03-01", **more):
+    writer = Chained(folder, KEY, **more)
+    for number in numbers:
+        writer.add(day, body(number))
+    writer.flush()
+    return writer
+
+
+def lines(folder):
+    return {path.name[:10] + path.name[-10:-6]: path.read_text().count("\n") for path in folder.glob("*.jsonl")}
+
+
+def test_a_day_and_a_size_end_a_file_and_the_chain_goes_on(tmp_path):
+    writer = filled(tmp_path, [1, 2, 3], max_bytes=180)
+    writer.add("2026-03-02", body(4))
+    writer.flush()
+    writer.close()
+    assert lines(tmp_path) == {"2026-03-010000": 2, "2026-03-010001": 1, "2026-03-020002": 1}
+    verdict = verify(tmp_path, KEY)
+    assert (verdict.findings, verdict.lines, verdict.sealed) == ((), 4, 4)
+
+
+def test_names_say_whose_a_file_is(tmp_path):
+    writer = filled(tmp_path, [1])
+    (path,) = tmp_path.glob("*.jsonl")
+    assert path.name == f"2026-03-01-{os.getpid()}-{writer.writer}-0000.jsonl"
+    assert named(path) == ("2026-03-01", writer.writer, 0)
+    assert named(tmp_path / "2026-03-01-77-0002.jsonl") == ("2026-03-01", None, 2)
+    for other in ("x.jsonl", "2026-03-01-77-last.jsonl", "2026-03-01-77-0002.json"):
+        assert named(tmp_path / other) is None
+    writer.close()
+
+
+def test_the_head_on_the_disk_is_that_of_the_last_batch(tmp_path):
+    writer = filled(tmp_path, [1, 2])
+    assert heads_in(KEY, front_of(tmp_path / "heads" / writer.writer))[0].n == 2
+    writer.add("2026-03-01", body(3))
+    assert heads_in(KEY, front_of(tmp_path / "heads" / writer.writer))[0].n == 2
+    writer.flush(synced=True)
+    assert heads_in(KEY, front_of(tmp_path / "heads" / writer.writer))[0].n == 3
+    writer.close()
+
+
+def test_a_writer_signs_the_heads_of_those_before_it(tmp_path):
+    first = filled(tmp_path, [1, 2])
+    second = filled(tmp_path, [3])
+    told = unsealed(KEY, (tmp_path / "heads" / second.writer).read_bytes().partition(b"\n")[2].strip())
+    assert told is not None
+    assert [head.writer for head in heads_in(KEY, " ".join(told["heads"]))] == [first.writer]
+    first.close()
+    second.close()
+
+
+def test_only_the_latest_heads_are_signed(tmp_path):
+    for number in range(3):
+        (tmp_path / str(number)).write_text(f"head {number}\n")
+        os.utime(tmp_path / str(number), (number, number))
+    assert chained.others(tmp_path, most=2) == ["head 2", "head 1"]
+
+
+def test_nothing_is_made_before_the_first_line(tmp_path):
+    writer = Chained(tmp_path / "none", KEY)
+    writer.flush()
+    writer.sync()
+    writer.close()
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_file_is_locked_while_it_is_written(tmp_path):
+    writer = filled(tmp_path, [1])
+    (path,) = tmp_path.glob("*.jsonl")
+    with abandoned(path) as file:
+        assert file is None
+    writer.sync()
+    writer.close()
+    with abandoned(path) as file:
+        assert file is not None
+
+
+class Full:
+    """A disk that takes `room` bytes, then no more; `stuck`: it gives none back, either."""
+
+    def __init__(self, monkeypatch, room, *, stuck=False):
+        self.room = room
+        self.real = os.write
+        monkeypatch.setattr("os.write", self.write)
+        if stuck:
+            monkeypatch.setattr("os.ftruncate", self.refuse)
+
+    def write(self, file, data):
+        if not self.room:
+            self.refuse()
+        written = self.real(file, bytes(data)[: self.room])
+        self.room -= written
+        return written
+
+    @staticmethod
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+
+def test_a_batch_that_was_not_written_whole_is_taken_back(tmp_path, monkeypatch):
+    writer = filled(tmp_path, [1])
+    with monkeypatch.context() as patch:
+        Full(patch, room=150)
+        writer.add("2026-03-01", body(2))
+        writer.add("2026-03-01", body(3))
+        with pytest.raises(OSError, match="No space"):
+            writer.flush()
+    assert writer.lost == 2
+    writer.add("2026-03-01", body(4))
+    writer.flush()
+    writer.close()
+    found = [parse(line) for path in sorted(tmp_path.glob("*.jsonl")) for line in path.read_bytes().splitlines()]
+    assert [line.body for line in found if line is not None] == [body(1), body(4)]
+    verdict = verify(tmp_path, KEY)
+    assert (verdict.findings, verdict.torn, verdict.writers) == ((), (), 1)
+
+
+def test_where_nothing_can_be_taken_back_another_chain_begins(tmp_path, monkeypatch):
+    writer = filled(tmp_path, [1])
+    with monkeypatch.context() as patch:
+        Full(patch, room=20, stuck=True)
+        writer.add("2026-03-01", body(2))
+        with pytest.raises(OSError, match="No space"):
+            writer.flush()
+    writer.add("2026-03-01", body(3))
+    writer.flush()
+    writer.close()
+    verdict = verify(tmp_path, KEY)
+    assert (verdict.findings, len(verdict.torn), verdict.writers, verdict.lines) == ((), 1, 2, 2)

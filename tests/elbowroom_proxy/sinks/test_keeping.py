@@ -1,0 +1,206 @@
+"""What is past its time goes, what is on hold stays, and the rest can still be proved."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from elbowroom.account.chain import unsealed
+from elbowroom_proxy.ports import Capture, Texts
+from elbowroom_proxy.sinks import keeping
+from elbowroom_proxy.sinks.beside import Beside
+from elbowroom_proxy.sinks.chained import Chained
+from elbowroom_proxy.sinks.keeping import Keeping
+from elbowroom_proxy.sinks.locks import lock
+from elbowroom_proxy.sinks.verify import verify
+
+KEY = b"k" * 32
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+DAYS = ("2026-03-01", "2026-03-05", "2026-03-09")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Three files of one writer, two lines each."""
+    writer = Chained(tmp_path, KEY)
+    for number, day in enumerate(DAYS):
+        for line in (0, 1):
+            writer.add(day, b'{"trace_id":"t%d","time":"%b"}' % (2 * number + line, day.encode()))
+        writer.flush()
+    writer.close()
+    return tmp_path
+
+
+def days(folder):
+    return [path.name[:10] for path in sorted(folder.glob("*.jsonl"))]
+
+
+def test_files_past_their_age_go_and_the_rest_is_proved(folder):
+    assert Keeping(folder, KEY, days=5).tidy(NOW) == 1
+    assert days(folder) == list(DAYS[1:])
+    verdict = verify(folder, KEY)
+    assert (verdict.findings, verdict.lines, verdict.removed, verdict.sealed) == ((), 4, 2, 6)
+    assert Keeping(folder, KEY, days=5).tidy(NOW) == 0
+    assert Keeping(folder, KEY, days=1).tidy(NOW + timedelta(days=5)) == 2
+    verdict = verify(folder, KEY)
+    assert (verdict.findings, verdict.lines, verdict.removed, verdict.sealed) == ((), 0, 6, 6)
+
+
+def test_files_beyond_the_size_go_the_oldest_first(folder):
+    size = sum(path.stat().st_size for path in folder.glob("*.jsonl"))
+    assert Keeping(folder, KEY, size=size).tidy(NOW) == 0
+    assert Keeping(folder, KEY, size=size - 1).tidy(NOW) == 1
+    assert days(folder) == list(DAYS[1:])
+    assert verify(folder, KEY).findings == ()
+
+
+def test_without_rules_everything_stays(folder):
+    assert Keeping(folder, KEY).tidy(NOW) == 0
+    assert days(folder) == list(DAYS)
+
+
+def test_a_pass_removes_so_many_and_the_next_one_goes_on(folder, monkeypatch):
+    monkeypatch.setattr(keeping, "AT_ONCE", 1)
+    assert Keeping(folder, KEY, days=1).tidy(NOW) == 1
+    assert Keeping(folder, KEY, days=1).tidy(NOW) == 1
+    assert days(folder) == [DAYS[2]]
+
+
+def test_what_went_without_the_key_is_missing(folder):
+    Keeping(folder, b"o" * 32, days=5).tidy(NOW)
+    kinds = [one.kind for one in verify(folder, KEY).findings]
+    assert kinds == ["not_signed", "missing"]
+
+
+def test_a_file_that_is_being_written_stays(folder):
+    writer = Chained(folder, KEY)
+    writer.add("2026-01-01", b'{"trace_id":"x"}')
+    writer.flush()
+    Keeping(folder, KEY, days=30).tidy(NOW)
+    assert days(folder) == ["2026-01-01", *DAYS]
+    assert Keeping(folder, KEY).recover(NOW) == 0
+    writer.close()
+    assert Keeping(folder, KEY, days=30).tidy(NOW) == 1
+
+
+def test_one_process_tidies_at_a_time(folder):
+    guard = os.open(folder / ".keeping", os.O_RDWR | os.O_CREAT, 0o600)
+    assert lock(guard)
+    assert Keeping(folder, KEY, days=1).tidy(NOW) == 0
+    os.close(guard)
+    assert Keeping(folder, KEY, days=1).tidy(NOW) == 2
+
+
+def test_files_from_before_there_were_chains_go_as_well(folder):
+    (folder / "2026-01-01-1-0000.jsonl").write_text('{"version":1}\n')
+    assert Keeping(folder, KEY, days=30).tidy(NOW) == 1
+    assert verify(folder, KEY).findings == ()
+
+
+def test_intents_are_kept_by_the_same_rules(folder):
+    (folder / "intents").mkdir()
+    writer = Chained(folder / "intents", KEY)
+    writer.add("2026-03-01", b'{"trace_id":"t0"}')
+    writer.flush()
+    writer.close()
+    assert Keeping(folder, KEY, days=5).tidy(NOW) == 2
+    assert verify(folder, KEY).findings == ()
+
+
+# --- holds ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_on_hold_stays_until_it_is_released(folder):
+    held = keeping.hold(folder, "t1", "incident 4711")
+    assert held is not None
+    assert held.file.startswith(DAYS[0])
+    assert keeping.holds(folder) == {"t1": held}
+    assert Keeping(folder, KEY, days=1).tidy(NOW) == 1
+    assert days(folder) == [DAYS[0], DAYS[2]]
+    assert verify(folder, KEY).findings == ()
+    assert keeping.release(folder, "t1")
+    assert not keeping.release(folder, "t1")
+    assert Keeping(folder, KEY, days=1).tidy(NOW) == 1
+    assert verify(folder, KEY).findings == ()
+
+
+def test_what_is_nowhere_cannot_be_held(folder):
+    assert keeping.hold(folder, "t9", "why not") is None
+    assert not keeping.release(folder, "../heads")
+    assert keeping.holds(folder) == {}
+
+
+# --- texts beside -----------------------------------------------------------------------------------------------------
+
+
+def capture(folder, trace_id, until):
+    told = Capture(
+        trace_id=trace_id, redacted=True, until=until, body=b'{"messages":[]}', headers={}, answer=""
+    )  # fmt: skip
+    Beside(folder, KEY).keep(Texts(capture=told), "2026-03-01")
+
+
+def captures(folder):
+    return sorted(path.name for path in (folder / "captures").glob("*/*"))
+
+
+def test_captured_texts_go_after_their_last_day(folder):
+    for trace_id, until in (("t0", "2026-03-08"), ("t1", "2026-03-09"), ("t2", "2026-03-10")):
+        capture(folder, trace_id, until)
+    keeping.hold(folder, "t0", "incident 4711")
+    assert Keeping(folder, KEY).tidy(NOW) == 1
+    assert captures(folder) == ["t0", "t2"]
+    assert not (folder / "captures" / "2026-03-09").exists()
+    assert verify(folder, KEY).findings == ()
+
+
+def test_captured_texts_are_erased_with_a_signed_word(folder):
+    capture(folder, "t0", "2026-03-08")
+    assert keeping.erase(folder, "t0", KEY)
+    assert not keeping.erase(folder, "t0", KEY)
+    assert captures(folder) == []
+    told = unsealed(KEY, (folder / "removed" / "t0.json").read_bytes())
+    assert told is not None
+    assert (told["trace_id"], told["why"]) == ("t0", "erased")
+    verdict = verify(folder, KEY)
+    assert (verdict.findings, verdict.erased) == ((), 1)
+
+
+def test_policies_and_instructions_go_when_no_record_names_them_any_more(folder):
+    kept = Texts(policy=("p", b"{}"), instructions=(("i", "be kind"),))
+    Beside(folder, KEY).keep(kept, "2026-03-01")
+    (fresh, old) = (folder / "policies" / "p", folder / "instructions" / "i")
+    os.utime(old, ((NOW - timedelta(days=40)).timestamp(),) * 2)
+    os.utime(fresh, (NOW.timestamp(),) * 2)
+    Keeping(folder, KEY).tidy(NOW)
+    assert old.exists()
+    keeping.hold(folder, "t1", "incident 4711")
+    Keeping(folder, KEY, days=30).tidy(NOW)
+    assert old.exists()
+    keeping.release(folder, "t1")
+    Keeping(folder, KEY, days=30).tidy(NOW)
+    assert fresh.exists()
+    assert not old.exists()
+
+
+# --- half lines -------------------------------------------------------------------------------------------------------
+
+
+def test_half_a_line_is_cut_off_with_a_signed_word(folder):
+    (path,) = folder.glob(f"{DAYS[2]}*")
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"half' + b"x" * 70_000)
+    assert verify(folder, KEY).torn == (path.name,)
+    assert Keeping(folder, KEY).recover(NOW) == 1
+    assert path.read_bytes() == whole
+    assert Keeping(folder, KEY).recover(NOW) == 0
+    verdict = verify(folder, KEY)
+    assert (verdict.findings, verdict.torn, verdict.mended) == ((), (), 1)
+
+
+def test_a_file_of_half_a_line_alone_becomes_empty(folder):
+    (folder / "2026-03-09-1-0123456789ab-0000.jsonl").write_bytes(b'{"half')
+    assert Keeping(folder, KEY).recover(NOW) == 1
+    assert (folder / "2026-03-09-1-0123456789ab-0000.jsonl").read_bytes() == b""
