@@ -29,7 +29,8 @@ def told(
     documents = [{"decision": "dropped", "reason": reason, "id": f"d{at}"} for at, reason in enumerate(dropped)]
     documents += [{"decision": "admitted", "reason": None, "id": f"a{at}"} for at in range(admitted)]
     empty = record(None, Facts(trace_id=trace_id, time=f"2026-03-01T{hour:02}:00:00.000+00:00"))
-    return {**empty, **facts, "mode": "enforce", "model": "gpt-4o", "documents": documents, **more}
+    value = {**empty, **facts, "mode": "enforce", "model": "gpt-4o", "documents": documents, **more}
+    return json.loads(json.dumps(value))
 
 
 def owned(tenant: str | None, org: str | None = None, team: str | None = None) -> dict[str, Any]:

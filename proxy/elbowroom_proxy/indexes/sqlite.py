@@ -202,11 +202,11 @@ class SqliteIndex:
     def _prepared(self) -> sqlite3.Connection:
         db = self._connect(PATIENCE)
         try:
+            if _version(db) > VERSION:
+                raise _Newer
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("BEGIN IMMEDIATE")
-            found = db.execute("PRAGMA user_version").fetchone()[0]
-            if found > VERSION:
-                raise _Newer
+            found = _version(db)
             if found < VERSION:
                 # Which folders it was an index of is all that the files do not say.
                 folders = _folders(db) if found else ()
@@ -278,6 +278,10 @@ class _Writing:
         self._db.execute(f"DELETE FROM drops WHERE row IN (SELECT id FROM rows WHERE file IN ({of}))", values)
         self._db.execute(f"DELETE FROM rows WHERE file IN ({of})", values)
         self._db.execute(f"DELETE FROM files WHERE id IN ({of})", values)
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _folders(db: sqlite3.Connection) -> tuple[str, ...]:
