@@ -1,8 +1,9 @@
 """What a retrieval tool returned, as a list of documents not yet read.
 
-Knows: the forms in which frameworks write a tool's result: JSON, JSON in a JSON string, one object a text part,
-Python's own notation with single quotes; and where in it the list of documents is.
-Does not know: what a document looks like (`documents`), or which tools return any: the policy names them.
+Knows: the forms in which frameworks write a tool's result: JSON, JSON in a JSON string, JSON on every line, one object
+a text part, Python's own notation with single quotes; and where in it the list of documents is.
+Does not know: what a document looks like (`documents`), how a store wraps it (`stores`), or which tools return any: the
+policy names them.
 
 Text that is none of these is one document. It is never cut at blank lines: what looks like a border in it may be part
 of what somebody wrote.
@@ -18,6 +19,7 @@ from typing import Any
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.message import encode
 from elbowroom.read.rawjson import decode, whole
+from elbowroom.read.stores import rows, unwrapped
 
 # Under which names a result holds its list; the first that is there.
 _LISTS = (
@@ -47,8 +49,19 @@ def _value(text: str) -> Any:
     try:
         value = decode(whole(inside).encode())
     except InvalidRequest:
-        value = _literal(inside)
+        value = _lines(inside) or _literal(inside)
     return text if value is None else value
+
+
+def _lines(text: str) -> list[Any] | None:
+    """The objects of JSON on every line; None where any line is something else."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) < 2 or not all(line.lstrip().startswith("{") for line in lines):
+        return None
+    try:
+        return [decode(whole(line).encode()) for line in lines]
+    except InvalidRequest:
+        return None
 
 
 def _literal(text: str) -> Any:
@@ -68,21 +81,24 @@ def _list(value: str | list[Any] | dict[str, Any], depth: int) -> list[Any]:
         return _list(inside, 1) if not isinstance(inside, str) else [value] if value.strip() else []
     if isinstance(value, list):
         return [one for item in value for one in _item(item, depth)]
+    in_columns = rows(value)
+    if in_columns is not None:
+        return in_columns
     for name in _LISTS:
         inside = value.get(name)
         if isinstance(inside, list) or (isinstance(inside, dict) and depth < _DEEPEST and _holds_list(inside)):
             return _list(inside, depth + 1)
-    return [value]
+    return [unwrapped(value)]
 
 
 def _item(item: Any, depth: int) -> list[Any]:
     """One element of a list: as a rule one document."""
     if isinstance(item, list) and len(item) == 2 and isinstance(item[0], dict) and isinstance(item[1], float):
-        return [{"score": item[1], **item[0]}]
+        return [{"score": item[1], **unwrapped(item[0])}]
     if isinstance(item, dict) and item.get("type") == "text" and isinstance(item.get("text"), str):
         inside = _value(item["text"])
         return [item["text"]] if isinstance(inside, str) or depth >= _DEEPEST else _list(inside, depth + 1)
-    return [] if item is None else [item]
+    return [] if item is None else [unwrapped(item)] if isinstance(item, dict) else [item]
 
 
 def _holds_list(value: dict[str, Any]) -> bool:

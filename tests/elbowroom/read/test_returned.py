@@ -36,6 +36,8 @@ def test_a_list_is_found_under_its_usual_names(name: str):
         ([str([ONE, {"id": None}])], [ONE, {"id": None}]),
         ([str({"results": [ONE]})], [ONE]),
         ([str((ONE, TWO))], [ONE, TWO]),
+        ([f"{json.dumps(ONE)}\n\n{json.dumps(TWO)}\n"], [ONE, TWO]),
+        ([json.dumps([[{"payload": ONE}, 0.5]])], [{"score": 0.5, **ONE}]),
         (["{1}"], [1]),
         (["[{1: (2, None)}]"], [{"1": [2, None]}]),
         (["[1j]"], ["[1j]"]),
@@ -57,6 +59,8 @@ def test_the_forms(texts: list[str], found: list[Any]):
     "text",
     [
         "Paris is the capital.\n\nLyon is a city.",
+        '{"text": "Paris."}\n{"text": ',
+        '{"text": "Paris."}\nLyon.',
         "[Document(id='d1', page_content='Paris.')]",
         "{'a': __import__('os')}",
         "[1, 2",
