@@ -7,8 +7,8 @@ Does not know: what a hold is for, other processes. It never waits, so each call
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from heapq import heappop, heappush
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from elbowroom.budget.sums import (
     KEPT,
     LEAST,
     LONGEST,
+    SETTLED,
     TOMBSTONE,
     Sums,
     all_standing,
@@ -70,12 +71,12 @@ class _Org:
         self.levels: dict[tuple[str, str], _Level] = {}
         self.spent: dict[tuple[str, str, str, int], _Spent] = {}
         self.holds: dict[str, _Open] = {}
-        self.over: deque[tuple[float, str]] = deque()  # when each hold ended, in that order
+        self.over: list[tuple[float, str]] = []  # a heap: when each hold that is over may be forgotten
 
     def forget(self, now: float) -> None:
         """Holds that have been over for long enough, and periods that no hold can settle in any more."""
-        while self.over and self.over[0][0] + TOMBSTONE < now:
-            del self.holds[self.over.popleft()[1]]
+        while self.over and self.over[0][0] < now:
+            self.holds.pop(heappop(self.over)[1], None)
         for key in [key for key, one in self.spent.items() if one.end + KEPT < now]:
             del self.spent[key]
 
@@ -123,7 +124,7 @@ class MemoryLedger:
         org, now = self._org(account), self._clock()
         hold = org.holds.get(ident)
         if hold is None:
-            if begun is not None and begun + KEPT < now:
+            if begun is not None and begun + TOMBSTONE < now:
                 return Settled("too_old")
             hold = self._unheard_of(org, ident, account, now)
         if hold.state == "settled":
@@ -133,7 +134,7 @@ class MemoryLedger:
         for _, spent in hold.lines:
             spent.spent = _plus(spent.spent, came_to)
         if before == "open":
-            org.over.append((now, ident))
+            heappush(org.over, (max(now, hold.end) + SETTLED, ident))
         hold.state = "settled"
         if before == "released":
             return Settled("unknown")
@@ -148,7 +149,7 @@ class MemoryLedger:
         if hold.state in {"open", "swept"}:
             self._take_back(hold, 0)
             if hold.state == "open":
-                org.over.append((now, ident))
+                heappush(org.over, (max(now, hold.end) + SETTLED, ident))
             hold.state = "released"
 
     async def sweep(self, org: str) -> Sequence[Swept]:
@@ -160,7 +161,7 @@ class MemoryLedger:
             for _, spent in hold.lines:
                 spent.spent = _plus(spent.spent, hold.amounts)
                 spent.unconfirmed = _plus(spent.unconfirmed, hold.amounts)
-            kept.over.append((now, ident))
+            heappush(kept.over, (now + TOMBSTONE, ident))
             hold.state = "swept"
         return [Swept(ident, hold.amounts) for ident, hold in due]
 
@@ -228,7 +229,7 @@ class MemoryLedger:
     def _unheard_of(self, org: _Org, ident: str, account: Account, now: float) -> _Open:
         """As if there had been such a hold, and it had been released."""
         hold = org.holds[ident] = _Open(NOTHING, now, now, tuple(self._lines(org, account, now)), "released")
-        org.over.append((now, ident))
+        heappush(org.over, (now + SETTLED, ident))
         return hold
 
     @staticmethod

@@ -15,7 +15,8 @@ from elbowroom.budget.limits import Entity
 
 # Beside the limits of a ledger's records: a double, which a script counts in, is exact far beyond it.
 MOST = 10**14  # tokens or micro-USD that one hold or one settlement may name
-TOMBSTONE = 86_400  # seconds that a hold which is over is remembered
+TOMBSTONE = 86_400  # seconds that a hold which was swept is remembered, so that a settlement may still replace it
+SETTLED = 3_600  # seconds after its end that any other hold is, so that it is not charged twice
 LONGEST = 86_400  # seconds that a hold may be open, renewals included
 KEPT = LONGEST + TOMBSTONE  # seconds that a period's sums outlive it, since a hold settles in its own period
 # What even the smallest request asks for: it is one, it has a token, and it may be free.

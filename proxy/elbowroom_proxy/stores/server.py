@@ -1,0 +1,89 @@
+"""The Redis that a ledger is kept in, single or a cluster: its connections, and whether it is fit for it.
+
+Knows: that it must not evict, what its clock says, and how commands are sent to the node that has their keys.
+Does not know: what is kept there, who waits for what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as Broken
+from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import TimeoutError as Late
+
+from elbowroom_proxy.stores.scripts import Word
+
+POLICY = "maxmemory-policy"
+FIT = "noeviction"
+
+
+class Server:
+    """Connections are opened when they are needed. `timeout`: seconds for one answer."""
+
+    def __init__(self, url: str, *, cluster: bool, timeout: float, connections: int = 8) -> None:
+        # Callers give up after `timeout`. A connection is given twice that: where this process kept the loop busy, the
+        # answer may have come in time.
+        patience = 2 * timeout
+        self._client: Redis | RedisCluster
+        if cluster:
+            self._client = RedisCluster.from_url(
+                url,
+                max_connections=connections,
+                socket_timeout=patience,
+                socket_connect_timeout=timeout,
+                retry=Retry(NoBackoff(), 0),
+            )
+        else:
+            self._client = Redis(
+                connection_pool=BlockingConnectionPool.from_url(
+                    url,
+                    max_connections=connections,
+                    timeout=timeout,
+                    socket_timeout=patience,
+                    socket_connect_timeout=timeout,
+                    retry=Retry(NoBackoff(), 0),
+                )
+            )
+        self.looked = False  # whether it is known if it evicts, or that it will not say
+        self.unfit: str | None = None  # why it may not be used
+        self.unsaid: str | None = None  # what it does not let itself be asked
+
+    async def send(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
+        """One answer a command, errors among them. Raises `RedisError` or `OSError` where there is no server."""
+        pipeline = self._client.pipeline(transaction=False)
+        for words in commands:
+            pipeline.execute_command(*words)
+        answers = await pipeline.execute(raise_on_error=False)
+        if isinstance(self._client, RedisCluster) and any(isinstance(one, (Broken, Late)) for one in answers):
+            await self._client.aclose()  # its nodes may be others by now: they are asked for anew
+        return list(answers)
+
+    async def look(self) -> None:
+        """Asks whether it evicts. What cannot be reached is looked at another time."""
+        try:
+            said = await self._policies()
+        except ResponseError as error:
+            self.unsaid = f"whether it evicts cannot be told: {str(error).split(' ', 1)[0]}"
+        except (RedisError, OSError):
+            return
+        else:
+            bad = sorted(str(policy) for policy in said if policy != FIT)
+            self.unfit = f"the Redis evicts by {bad[0]}: set {POLICY} to {FIT}" if bad else None
+        self.looked = True
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        await self._client.aclose()
+        if isinstance(self._client, Redis):
+            await self._client.connection_pool.aclose()
+
+    async def _policies(self) -> set[str | None]:
+        if isinstance(self._client, RedisCluster):
+            await self._client.initialize()
+            return {(await node.execute_command("CONFIG GET", POLICY))[POLICY] for node in self._client.get_primaries()}
+        return {(await self._client.config_get(POLICY))[POLICY]}
