@@ -4,7 +4,8 @@ Knows: the document parts of Cohere's and Anthropic's messages, and the results 
 Does not know: whether a document may be read or is worth it, or how it is shown. Any other tool's result, and any text,
 is left alone, whatever it looks like.
 
-A part that holds no text (a file, an address) is not a document here; it travels as it came.
+A part that holds no text (a file, an address) is not a document here; it travels as it came, unless it has a label that
+nobody could hold it to.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from elbowroom.errors import InvalidRequest
+from elbowroom.errors import InvalidDocument, InvalidRequest
 from elbowroom.read.documents import read_part, read_returned
 from elbowroom.read.message import join_members
 from elbowroom.read.policy import Policy
@@ -23,6 +24,7 @@ from elbowroom.read.returned import returned
 from elbowroom.records import Document, Edit, Message, Request
 
 _PARTS = ("document", "search_result")
+_HOMES = ("user", "tool", "function")  # roles of messages that documents may come in, and go back to
 
 
 class Lifted(Struct, frozen=True):
@@ -49,10 +51,16 @@ def lift(request: Request, names: Mapping[int, str], policy: Policy) -> Lifted:
             documents = list(_results(message, len(found), policy.max_documents, notes))
             messages[index], homes[index] = _without_text(message)
             edits.append(Edit.TOOL_RESULT_PACKED)
-        elif policy.documents == "ours" and message.role in ("user", "tool"):
+        elif policy.documents == "ours":
             documents, parts = _parts(message, index, len(found))
             if not parts:
                 continue
+            if message.role not in _HOMES:
+                raise InvalidDocument(
+                    f"messages[{index}] is a message of the role {message.role}; documents belong in user and tool "
+                    "messages.",
+                    param=f"messages[{index}].content[{parts[0]}]",
+                )
             messages[index], homes[index] = _without(message, parts)
             edits.append(Edit.TAGS_REMOVED)
         else:
@@ -83,10 +91,12 @@ def _parts(message: Message, index: int, first: int) -> tuple[list[Document], li
     documents: list[Document] = []
     parts: list[int] = []
     for at, part in enumerate(content if isinstance(content, list) else ()):
-        item = _document_in(part) if part.get("type") in _PARTS else None
+        item, where = _document_in(part) if part.get("type") in _PARTS else None, f"messages[{index}].content[{at}]"
+        if item is None and part.get("type") in _PARTS and part.get("access") is not None:
+            raise InvalidDocument(f"{where} has an access label and no text that could be held back.", param=where)
         if item is None:
             continue
-        documents.append(read_part(item, first + len(documents), f"messages[{index}].content[{at}]"))
+        documents.append(read_part(item, first + len(documents), where))
         parts.append(at)
     return documents, parts
 

@@ -56,6 +56,26 @@ def test_without_documents_the_request_is_itself():
         assert lifted(request) == Lifted(request)
 
 
+@pytest.mark.parametrize("role", ["system", "developer", "assistant"])
+def test_documents_belong_to_those_who_ask_and_to_tools(role: str):
+    message = {"role": role, "content": [{"type": "text", "text": "Be brief."}, COHERE]}
+    request = read({"model": "m", "messages": [message, {"role": "user", "content": "Which?"}]})
+    with pytest.raises(InvalidDocument, match=f"of the role {role}") as caught:
+        lifted(request)
+    assert caught.value.param == "messages[0].content[1]"
+    assert lifted(request, Policy(documents="upstream")) == Lifted(request)
+    older = {"role": "function", "name": "f", "content": [COHERE]}
+    (document,) = lifted(read({"model": "m", "messages": [older]})).request.documents
+    assert (document.text, document.message) == ("Paris.", 0)
+
+
+def test_a_file_that_has_a_label_is_refused():
+    file = {"type": "document", "source": {"type": "base64", "data": "AA=="}}
+    assert lifted(talk([ASKED, file])).homes == {}
+    with pytest.raises(InvalidDocument, match="no text that could be held back"):
+        lifted(talk([ASKED, {**file, "access": {"tenant": "acme"}}]))
+
+
 def test_document_parts_leave_their_message():
     found = lifted(talk([ASKED, COHERE, {"type": "text", "text": "And?"}, CLAUDE, RESULT]))
     assert told(found) == [("c1", "Paris.", 0), ("d1", "Lyon.", 0), ("d2", "Nice.", 0)]
