@@ -10,6 +10,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey, generate_private_key
 from jwt.algorithms import ECAlgorithm
 
+from tests.holders import ORG, TEAM
+
 ISSUER, AUDIENCE = "https://id.example", "elbowroom"
 
 
@@ -31,8 +33,8 @@ class Issuer:
     def token(self, headers: dict[str, Any] | None = None, **claims: Any) -> str:
         """A whole token of ann's, with these claims instead; None leaves one out."""
         said = {
-            "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 600, "sub": "ann", "tenant": "acme",
-            "groups": ["support"], "clearance": "internal", **claims,
+            "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 600, "sub": "ann", "org": ORG, "team": TEAM,
+            "tenant": "acme", "groups": ["support"], "clearance": "internal", **claims,
         }  # fmt: skip
         kept = {name: value for name, value in said.items() if value is not None}
         return jwt.encode(kept, self.key, algorithm="ES256", headers={"kid": self.kid, **(headers or {})})

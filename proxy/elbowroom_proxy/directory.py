@@ -7,8 +7,10 @@ Does not know: any key, only its SHA-256; when the file changes (`stores.keys`);
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
@@ -23,6 +25,7 @@ from elbowroom.read.policy import Config
 from elbowroom.records import Principal
 from elbowroom.records.request import Role
 
+LEFT = "leaves documents to the provider, so nobody's access to them could be checked"
 Moment = Annotated[dt.datetime, Meta(tz=True)]
 
 
@@ -68,7 +71,8 @@ class Directory(Struct, frozen=True):
     holders: Mapping[str, Holder] = {}  # by SHA-256 of the key
     units: Mapping[str, Unit] = {}  # what each key of a team may and is limited to, by its name
     rows: tuple[KeyRow, ...] = ()
-    closed: bool = False  # keys are kept, be they all blocked: nobody is let in without one
+    closed: bool = False  # there is a file of keys, be they all blocked: nobody is let in without one
+    digest: str = ""  # SHA-256 of the file, in hex
 
     def account(self, principal: Principal) -> Account | None:
         """Whom its requests are charged to; None: nobody, as in open mode. Raises `InvalidApiKey` where its team or its
@@ -101,8 +105,8 @@ def read(text: bytes | None, file: str, orgs: Orgs, written: Written) -> Directo
         return Directory(orgs, written)
     rows = parsed(text, file).keys
     fault = partial(_fault, text, file)
-    if rows and written.policy.documents == "upstream":
-        raise fault("keys", "the policy leaves documents to the provider, so nobody's access to them could be checked")
+    if "upstream" in {policy.documents for policy in (written.policy, *written.policies.values())}:
+        raise fault("keys", f"a policy {LEFT}")
     holders: dict[str, Holder] = {}
     units: dict[str, Unit] = {}
     names: set[str] = set()
@@ -129,7 +133,17 @@ def read(text: bytes | None, file: str, orgs: Orgs, written: Written) -> Directo
         )
         for secret in () if row.blocked else row.secrets:
             holders[secret.sha256] = Holder(principal, None if secret.until is None else secret.until.timestamp())
-    return Directory(orgs, written, holders, units, rows, closed=True)
+    return Directory(orgs, written, holders, units, rows, closed=True, digest=hashlib.sha256(text).hexdigest())
+
+
+def kept(file: Path) -> bytes | None:
+    """What it holds; None where it is not there. Raises `InvalidConfig` where it cannot be read."""
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InvalidConfig(f"{file}:1: {error.strerror or 'cannot be read'}") from error
 
 
 def parsed(text: bytes, file: str) -> KeysFile:

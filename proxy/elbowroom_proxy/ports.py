@@ -6,7 +6,7 @@ Does not know: any adapter. Only `app` and the command line put the two together
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -58,6 +58,10 @@ class CountCache(Protocol):
     async def close(self) -> None: ...
 
 
+def _nothing() -> None:
+    """Nobody wants to know."""
+
+
 class Call(Struct, frozen=True):
     """One request to an upstream."""
 
@@ -66,6 +70,7 @@ class Call(Struct, frozen=True):
     headers: Mapping[str, str]  # already reduced to what may leave
     model: str  # the catalog's name
     stream: bool
+    begins: Callable[[], None] = _nothing  # said when it is about to be sent: from then on it may be worked on
 
 
 class Reply(Protocol):
@@ -247,6 +252,9 @@ class Reranker(Protocol):
 
     async def scores(self, question: str, texts: Sequence[str]) -> Scored:
         """One score a text, in their order. Raises `RerankUnavailable`."""
+
+    def most(self, question: str, texts: Sequence[str]) -> int:
+        """Micro-USD that the question costs at most; 0: nothing."""
 
     async def close(self) -> None: ...
 

@@ -2,8 +2,8 @@
 
 Knows: that a principal comes from a bearer key or a verified token and from nothing else; which claims of a token say
 what; that without any keys (open mode) everybody is the same principal, who may ask for everything.
-Does not know: where keys are kept, or what a principal may see. Nothing here reads a body, and no key or token is in
-any message.
+Does not know: where keys are kept, what a team lets a token do, or what a principal may see. Nothing here reads a body,
+and no key or token is in any message.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import jwt
 
+from elbowroom.budget.rights import Rights
 from elbowroom.errors import InvalidApiKey, ModelNotAllowed
 from elbowroom.records import Model, Principal
 from elbowroom_proxy.identity import JwtRow
@@ -27,11 +28,6 @@ _NEEDED = ["exp", "iss", "aud"]
 _LONGEST = 16_384  # characters of a token
 
 
-async def open_principal(_: Mapping[str, str]) -> Principal:
-    """Everybody, whatever the headers say."""
-    return OPEN
-
-
 class Identity:
     """Looks every request up anew, so rights that change hold from the next one on."""
 
@@ -43,6 +39,8 @@ class Identity:
 
     async def __call__(self, headers: Mapping[str, str]) -> Principal:
         """Raises `InvalidApiKey`, and `KeysUnavailable` where a token cannot be verified at the moment."""
+        if self._tokens is None and not self._keys.closed:
+            return OPEN
         scheme, _, sent = headers.get("authorization", "").partition(" ")
         sent = sent.strip()
         if scheme.lower() != "bearer" or not sent:
@@ -50,14 +48,15 @@ class Identity:
         # Only the digest is compared, and it tells nothing of a key however long that takes.
         found = self._keys.find(hashlib.sha256(sent.encode("latin-1", "replace")).hexdigest())
         if found is None and self._public is not None and self._tokens is not None and sent.count(".") == 2:
-            found = await _of_token(sent, self._tokens, self._public)
+            claimed = await _of_token(sent, self._tokens, self._public)
+            found = None if claimed is None else self._keys.admitted(*claimed)
         if found is None:
             raise InvalidApiKey("That key is not valid.")
         return found
 
 
-async def _of_token(token: str, row: JwtRow, public: PublicKeys) -> Principal | None:
-    """Whom a token stands for; None where it does not hold."""
+async def _of_token(token: str, row: JwtRow, public: PublicKeys) -> tuple[Principal, Rights] | None:
+    """Whom a token stands for, and what it may by itself; None where it does not hold."""
     try:
         kid = jwt.get_unverified_header(token).get("kid") if len(token) <= _LONGEST else None
         key = await public.find(kid) if isinstance(kid, str) else None
@@ -77,23 +76,33 @@ async def _of_token(token: str, row: JwtRow, public: PublicKeys) -> Principal | 
     return _claimed(claims, row)
 
 
-def _claimed(claims: Mapping[str, Any], row: JwtRow) -> Principal | None:
+def _claimed(claims: Mapping[str, Any], row: JwtRow) -> tuple[Principal, Rights] | None:
     """The principal of these claims; None where one that is needed is missing or cannot be one."""
     named = row.claims
-    subject, tenant = claim(claims, named.subject), claim(claims, named.tenant)
-    groups = claim(claims, named.groups) if named.groups is not None else []
+    subject, org, team = (claim(claims, name) for name in (named.subject, named.org, named.team))
+    tenant = claim(claims, named.tenant) if named.tenant is not None else None
+    groups = claim(claims, named.groups) if named.groups is not None else None
     clearance = claim(claims, named.clearance) if named.clearance is not None else None
-    if not all(isinstance(one, str) and one for one in (subject, tenant)):
+    needed = (subject, org, team) if named.tenant is None else (subject, org, team, tenant)
+    if not all(isinstance(one, str) and one for one in needed):
         return None
     # Without its groups nobody could tell which are denied a document.
-    if not isinstance(groups, list) or not all(isinstance(one, str) for one in groups):
+    if named.groups is not None and not (isinstance(groups, list) and all(isinstance(one, str) for one in groups)):
         return None
     if not isinstance(clearance, str | None) or (row.tenants is not None and tenant not in row.tenants):
         return None
-    return Principal(
-        subject, tenant, tuple(groups), clearance, row.classes, row.models, row.tools,
-        keyed=True, on_missing_label=row.on_missing_label,
-    )  # fmt: skip
+    if named.clearance is not None and clearance is None:
+        clearance = ""  # it names none, which is the lowest: the team's is not lent to it
+    own = Rights(
+        tenant=tenant,
+        groups=None if groups is None else tuple(groups),
+        clearance=clearance,
+        classes=row.classes,
+        models=row.models,
+        tools=row.tools,
+        on_missing_label=row.on_missing_label,
+    )
+    return Principal(subject, org=org, team=team, keyed=True), own
 
 
 def claim(claims: Mapping[str, Any], path: str) -> Any:

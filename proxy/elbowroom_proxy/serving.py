@@ -44,7 +44,7 @@ def serve(file: Path | None, host: str, port: int, *, everybody: bool = False, w
     """
     settings = configured.load(file)
     log_to_stderr()
-    if not settings.identities.closed:
+    if not settings.closed:
         if not (everybody or is_loopback(host)):
             raise InvalidConfig(
                 f"{host}: without keys everybody who reaches this address may ask for everything, and no access "

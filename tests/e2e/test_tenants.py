@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import signal
 from pathlib import Path
@@ -12,6 +11,7 @@ import httpx
 import pytest
 
 from elbowroom.records import Mode
+from tests import holders
 from tests.e2e.conftest import QUESTION
 from tests.issuer import AUDIENCE, ISSUER, Issuer
 from tests.proxy import Run, config, wait_until
@@ -60,20 +60,25 @@ def body(**more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def written(folder: Path, upstream: FakeUpstream, *, mode: Mode = Mode.ENFORCE, keys: Any = None, **more: Any) -> str:
-    """elbowroom.yaml with a key of acme's, and the policy beside it."""
+def written(
+    folder: Path,
+    upstream: FakeUpstream,
+    *,
+    mode: Mode = Mode.ENFORCE,
+    keys: Any = None,
+    clearance: str = "confidential",
+    **more: Any,
+) -> str:
+    """elbowroom.yaml, and beside it the policy, and a key of acme's."""
     policy = (Path(__file__).parents[2] / "config" / "policy.yaml").read_text("utf-8")
     policy = policy.replace("mode: enforce", f"mode: {mode}")
     (folder / "policy.yaml").write_text(
         policy.replace("tools: {}", "tools: {find: {returns: documents}, mail: {egress: true}}")
     )
     general = {name: more.pop(name) for name in ("traces", "redis_url") if name in more}
-    value = json.loads(config(upstream, policy=str(folder / "policy.yaml"), **general))
-    ann = {
-        "name": "ann", "sha256": hashlib.sha256(KEY.encode()).hexdigest(), "tenant": "acme", "groups": ["support"],
-        "clearance": "confidential",
-    }  # fmt: skip
-    return json.dumps({**value, "keys": [ann] if keys is None else keys, **more})
+    ann = holders.row("ann", KEY, tenant="acme", groups=["support"], clearance=clearance)
+    general |= holders.written(folder, *([ann] if keys is None else keys))
+    return json.dumps({**json.loads(config(upstream, policy=str(folder / "policy.yaml"), **general)), **more})
 
 
 NOWHERE = "redis://127.0.0.1:1/0"  # a store that cannot be reached
@@ -144,7 +149,7 @@ def test_keys_and_what_they_may_ask_for(
     module_upstream: FakeUpstream, upstream: FakeUpstream, running_proxy: Run, tmp_path: Path
 ):
     rows = [
-        {"name": name, "sha256": hashlib.sha256(f"sk-{name}-key".encode()).hexdigest(), **more}
+        holders.row(name, f"sk-{name}-key", **more)
         for name, more in (
             ("whole", {}), ("some", {"models": ["gpt-4o"], "classes": ["how_to"]}), ("gone", {"blocked": True}),
         )
@@ -173,8 +178,7 @@ def test_keys_and_what_they_may_ask_for(
 def test_a_label_keeps_a_document_in_the_house(
     module_upstream: FakeUpstream, upstream: FakeUpstream, running_proxy: Run, tmp_path: Path
 ):
-    value = json.loads(written(tmp_path, module_upstream))
-    value["keys"][0]["clearance"] = "restricted"
+    value = json.loads(written(tmp_path, module_upstream, clearance="restricted"))
     value["model_list"][1]["model_info"]["accepts"] = ["internal", "restricted"]
     proxy = running_proxy(json.dumps(value))
     restricted = {**OPEN, "access": {**LABEL, "label": "restricted"}}

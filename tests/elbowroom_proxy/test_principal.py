@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import hmac
 import json
 import time
@@ -15,17 +14,27 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from msgspec import structs
 
+from elbowroom.budget import orgs
+from elbowroom.budget.orgs import OrgsFile
+from elbowroom.budget.rights import Written
 from elbowroom.errors import InvalidApiKey, KeysUnavailable, ModelNotAllowed
+from elbowroom.read.policy import Policy
+from elbowroom.read.yaml import read as read_yaml
 from elbowroom.records import Principal
+from elbowroom_proxy import directory
+from elbowroom_proxy.directory import Directory
 from elbowroom_proxy.identity import Claims, JwtRow
-from elbowroom_proxy.principal import Identity, check_model, claim, open_principal
+from elbowroom_proxy.principal import Identity, check_model, claim
 from elbowroom_proxy.stores.jwks import Jwks
-from elbowroom_proxy.stores.keys import ConfiguredKeys
+from elbowroom_proxy.stores.keys import WatchedKeys
+from tests.holders import ORG, TEAM, keys_text, orgs_text, row
 from tests.issuer import AUDIENCE, ISSUER, Issuer
 from tests.walk import MODEL
 
 KEY = "sk-test-0123456789abcdef"
-BOB = Principal("bob", "acme", keyed=True)
+ROWS = (row("bob", KEY, tenant="acme", clearance="public"),)
+WRITTEN = Written(Policy(), {}, {"m"})
+BOB = Principal("bob", "acme", clearance="public", keyed=True, org=ORG, team=TEAM, key="bob")
 ROW = JwtRow(jwks="jwks", issuer=ISSUER, audience=AUDIENCE, models=("m",))
 IDP = Issuer()
 
@@ -37,9 +46,13 @@ class Published:
         return jwt.PyJWK(IDP.jwk) if kid == IDP.kid else None
 
 
-def identity(row: JwtRow | None = ROW) -> Identity:
-    keys = ConfiguredKeys({hashlib.sha256(KEY.encode()).hexdigest(): BOB})
-    return Identity(keys, row, None if row is None else Published())
+def keys(*rows: dict[str, Any], **team: Any) -> WatchedKeys:
+    found = orgs.read(read_yaml(orgs_text(**team), "orgs.yaml", OrgsFile), WRITTEN)
+    return WatchedKeys(directory.read(keys_text(*rows).encode(), "keys.yaml", found, WRITTEN))
+
+
+def identity(row: JwtRow | None = ROW, **team: Any) -> Identity:
+    return Identity(keys(*ROWS, **team), row, None if row is None else Published())
 
 
 async def asked(sent: str, row: JwtRow | None = ROW, scheme: str = "Bearer") -> Principal:
@@ -54,14 +67,18 @@ async def refused(sent: str, row: JwtRow | None = ROW) -> None:
 
 
 async def test_without_keys_everybody_is_the_same_open_principal():
-    assert await open_principal({}) == Principal()
-    assert await open_principal({"authorization": "Bearer x", "x-tenant": "acme"}) == Principal()
+    found = Identity(WatchedKeys(Directory()))
+    assert await found({}) == Principal()
+    assert await found({"authorization": "Bearer x", "x-tenant": "acme"}) == Principal()
+    for closed in (Identity(keys()), Identity(WatchedKeys(Directory()), ROW, Published())):
+        with pytest.raises(InvalidApiKey):
+            await closed({})
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER "])
 async def test_a_key_says_who_asks(scheme: str):
-    assert await asked(KEY, scheme=scheme) is BOB
-    assert await asked(KEY + " ", row=None) is BOB
+    assert await asked(KEY, scheme=scheme) == BOB
+    assert await asked(KEY + " ", row=None) == BOB
 
 
 @pytest.mark.parametrize("headers", [{}, {"authorization": ""}, {"authorization": "Bearer "}, {"authorization": KEY}])
@@ -84,7 +101,9 @@ async def test_another_key_is_nobodys(sent: str):
 
 
 async def test_a_token_says_who_asks():
-    assert await asked(IDP.token()) == Principal("ann", "acme", ("support",), "internal", models=("m",), keyed=True)
+    assert await asked(IDP.token()) == Principal(
+        "ann", "acme", ("support",), "internal", models=("m",), keyed=True, org=ORG, team=TEAM
+    )
     assert (await asked(IDP.token(aud=["other", AUDIENCE], groups=[]))).groups == ()
     await refused(IDP.token(), None)
 
@@ -93,6 +112,7 @@ async def test_a_token_says_who_asks():
     "claims",
     [
         {"exp": None}, {"iss": None}, {"aud": None}, {"sub": None}, {"tenant": None}, {"groups": None},
+        {"org": None}, {"org": "other"}, {"org": ""}, {"org": ["acme"]}, {"team": None}, {"team": "other"}, {"team": 7},
         {"exp": 1}, {"exp": "soon"}, {"iss": "https://id.example/"}, {"aud": "other"}, {"nbf": 9_999_999_999},
         {"sub": ""}, {"tenant": ""}, {"tenant": 7}, {"groups": "support"}, {"groups": [1]}, {"clearance": ["internal"]},
     ],
@@ -146,7 +166,7 @@ async def test_a_header_of_nothing_but_brackets_is_nobodys():
 
 
 async def test_where_the_issuers_keys_are_not_there_nobody_can_say(tmp_path: Path):
-    found = Identity(ConfiguredKeys({}), ROW, Jwks(str(tmp_path / "none"), max_age=600))
+    found = Identity(keys(), ROW, Jwks(str(tmp_path / "none"), max_age=600))
     with pytest.raises(KeysUnavailable):
         await found({"authorization": f"Bearer {IDP.token()}"})
     with pytest.raises(InvalidApiKey):
@@ -159,7 +179,7 @@ async def test_other_claims_may_say_it():
     )
     claims: dict[str, Any] = {"email": "a@x", "https://x.example/org": "acme", "realm": {"roles": ["r"]}}
     found = await asked(IDP.token(sub=None, tenant=None, groups=None, **claims), row)
-    assert found == Principal("a@x", "acme", ("r",), None, models=("m",), keyed=True)
+    assert found == Principal("a@x", "acme", ("r",), None, models=("m",), keyed=True, org=ORG, team=TEAM)
     none = structs.replace(ROW, claims=Claims(groups=None))
     assert (await asked(IDP.token(groups=None), none)).groups == ()
 
@@ -168,6 +188,24 @@ async def test_a_token_of_another_tenant_is_nobodys():
     row = structs.replace(ROW, tenants=("acme",))
     assert (await asked(IDP.token(), row)).tenant == "acme"
     await refused(IDP.token(tenant="other"), row)
+
+
+async def test_a_team_narrows_what_a_token_may():
+    found = identity(clearance="public", models=["m"], tenant="acme", output_cap=5)
+    ann = await found({"authorization": f"Bearer {IDP.token(clearance='restricted')}"})
+    assert (ann.clearance, ann.models, ann.output_cap, ann.key) == ("public", ("m",), 5, None)
+    # A token without the claim sees nothing; where nobody sends one, the team's clearance is its tokens'.
+    assert (await found({"authorization": f"Bearer {IDP.token(clearance=None)}"})).clearance is None
+    nobody = structs.replace(ROW, claims=Claims(clearance=None, tenant=None, groups=None))
+    lent = await identity(nobody, clearance="public", tenant="acme", groups=["support"])(
+        {"authorization": f"Bearer {IDP.token(clearance=None, tenant=None, groups=None)}"}
+    )
+    assert (lent.clearance, lent.tenant, lent.groups) == ("public", "acme", ("support",))
+    for claims in ({"tenant": "other"}, {"groups": ["hr"]}):
+        with pytest.raises(InvalidApiKey):
+            await identity(tenant="acme", groups=["support"], clearance="public")(
+                {"authorization": f"Bearer {IDP.token(**claims)}"}
+            )
 
 
 def test_a_claim_by_its_path():

@@ -58,9 +58,9 @@ def told(read: Settings) -> Iterator[str]:
         default = ", the default" if one.name == policy.default_class else ""
         yield line("class", f"{one.name}: {one.answer_reserve:,} tokens for the answer{default}")
     who, general = read.identities, read.general
-    if who.closed:
+    if read.closed:
         issuer = f"; tokens of {who.jwt.issuer}" if who.jwt is not None else ""
-        yield line("access", f"{len(who.keys)} keys{issuer}; {len(who.label_keys)} keys that sign labels")
+        yield line("access", f"{len(read.directory.rows)} keys{issuer}; {len(who.label_keys)} keys that sign labels")
     else:
         yield line("access", "open: everybody may ask for everything")
     yield line("counts", "shared in Redis" if general.redis_url else "kept in memory")

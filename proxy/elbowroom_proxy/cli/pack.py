@@ -50,7 +50,8 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """0: packed. 1: the one request was refused. 2: there is nothing to read."""
     configured = settings.load(args.config)
-    named = {one.subject: one for one in configured.identities.keys.values()}
+    holders = configured.directory.holders.values()
+    named = {one.principal.subject: one.principal for one in holders}
     if args.name is not None and args.name not in named:
         print(f"--as {args.name}: there is no key of that name", file=sys.stderr)
         return 2

@@ -7,6 +7,7 @@ import pytest
 from elbowroom_proxy import settings
 from elbowroom_proxy.__main__ import main
 from elbowroom_proxy.cli import check
+from tests import holders
 from tests.command import elbowroom
 
 MINE = """\
@@ -66,11 +67,12 @@ def test_who_may_ask_is_said(tmp_path):
     file = tmp_path / "elbowroom.yaml"
     models = "model_list: [{model_name: gpt-4o, litellm_params: {model: gpt-4o}}]\n"
     issuer = "jwt: {jwks: 'https://id.example/jwks', issuer: 'https://id.example', audience: a}\n"
-    keys = f"keys: [{{name: a, sha256: {'ab' * 32}}}]\n"
-    for text, said in (
-        ("", "open: everybody may ask for everything"),
-        (keys, "1 keys; 0 keys that sign labels"),
-        (issuer, "0 keys; tokens of https://id.example; 0 keys that sign labels"),
+    (tmp_path / "orgs.yaml").write_text(holders.orgs_text())
+    for text, rows, said in (
+        ("", (), "open: everybody may ask for everything"),
+        (issuer, (), "0 keys; tokens of https://id.example; 0 keys that sign labels"),
+        ("", (holders.row("bot", "sk-eb-bot"),), "1 keys; 0 keys that sign labels"),
     ):
+        holders.written(tmp_path, *rows)
         file.write_text(models + text)
         assert f"access     {said}" in list(check.told(settings.load(file, environ={})))

@@ -12,6 +12,7 @@ from elbowroom_proxy import settings
 from elbowroom_proxy.__main__ import main
 from elbowroom_proxy.cli.pack import Offline, with_ceiling
 from elbowroom_proxy.cli.samples import samples
+from tests import holders
 from tests.command import elbowroom
 
 ASKED: dict[str, Any] = {
@@ -191,10 +192,10 @@ def test_it_packs_as_a_key_of_the_configuration(tmp_path, capsys):
     hidden = {"id": "secret", "text": "Bonn was denied.", "access": {**label, "tenant": "other"}}
     shown = {"id": "open", "text": "Bonn is on the Rhine.", "access": label}
     body = {"model": "m", "messages": [{"role": "user", "content": "Where is Bonn?"}], "documents": [hidden, shown]}
-    row = {"name": "ann", "sha256": "ab" * 32, "tenant": "acme", "clearance": "internal"}
+    general = holders.written(tmp_path, holders.row("ann", "sk-eb-ann", tenant="acme", clearance="internal"))
     models = [{"model_name": "m", "litellm_params": {"model": "openai/gpt-4o"}}]
     config, request = tmp_path / "elbowroom.yaml", tmp_path / "request.json"
-    config.write_text(json.dumps({"model_list": models, "keys": [row]}))
+    config.write_text(json.dumps({"model_list": models, "general_settings": general}))
     request.write_text(json.dumps(body))
     words = ["pack", str(request), "--config", str(config)]
     assert main([*words, "--as", "ann"]) == 0

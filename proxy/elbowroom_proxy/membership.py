@@ -1,0 +1,41 @@
+"""Where organisations and keys lie: orgs.yaml and keys.yaml, beside elbowroom.yaml unless it says otherwise.
+
+Knows: which of the two may be missing, and that a time zone has to exist.
+Does not know: what stands in them (`budget.orgs`, `directory`), or when they change.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from elbowroom.budget import orgs
+from elbowroom.budget.orgs import Orgs, OrgsFile
+from elbowroom.budget.rights import Written
+from elbowroom.read import yaml
+from elbowroom_proxy import directory
+from elbowroom_proxy.configfiles import Files
+from elbowroom_proxy.directory import Directory
+
+
+def read(
+    folder: Path, orgs_file: str | None, keys_file: str | None, written: Written, files: Files
+) -> tuple[Path, Directory]:
+    """The file of the keys, there or not, and everybody who may ask. Raises `InvalidConfig` with file and line."""
+    keys = folder / (keys_file or "keys.yaml")
+    # keys.yaml is watched by itself, so it is none of the files whose change makes all of them be read again.
+    return keys, directory.read(directory.kept(keys), str(keys), _orgs(folder, orgs_file, written, files), written)
+
+
+def _orgs(folder: Path, named: str | None, written: Written, files: Files) -> Orgs:
+    """None at all where nothing is named and nothing lies there."""
+    file = folder / (named or "orgs.yaml")
+    if named is None and files.first(file, folder) == folder:
+        return Orgs()
+    marked = yaml.read(files.text(file), str(file), OrgsFile)
+    for i, org in enumerate(marked.value.orgs):
+        try:
+            ZoneInfo(org.timezone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise marked.fault(f"orgs[{i}].timezone", f"there is no time zone {org.timezone}") from None
+    return orgs.read(marked, written)
