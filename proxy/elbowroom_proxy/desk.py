@@ -137,6 +137,7 @@ class Desk:
     ) -> None:
         """Who read what, when, and how much there was."""
         asked = msgspec.to_builtins(filters) if filters is not None else {}
+        usual = msgspec.to_builtins(Filters())
         kept = self._keep({
             "version": VERSION,
             "kind": READ,
@@ -148,7 +149,7 @@ class Desk:
             "read": {
                 "action": action,
                 "found": found,
-                "filters": {name: value for name, value in asked.items() if value is not None},
+                "filters": {name: value for name, value in asked.items() if value != usual[name]},
                 **{name: value for name, value in more.items() if value is not None},
             },
         })  # fmt: skip

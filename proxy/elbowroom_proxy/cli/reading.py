@@ -6,16 +6,21 @@ Does not know: what is done with the records, or how they are found (`desk`).
 
 from __future__ import annotations
 
+import asyncio
 import getpass
+import logging
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import structlog
 from msgspec import Struct
 
+from elbowroom.account.chain import heads_in
 from elbowroom.account.row import KINDS
 from elbowroom.account.search import Filters, Indexed, read_filters
 from elbowroom.errors import ElbowroomError
@@ -25,6 +30,9 @@ from elbowroom_proxy.cli.render import printable
 from elbowroom_proxy.crawl import Crawl
 from elbowroom_proxy.desk import Desk
 from elbowroom_proxy.indexes.sqlite import SqliteIndex
+from elbowroom_proxy.settings import STATE, General
+from elbowroom_proxy.sinks.chained import HEADS, others
+from elbowroom_proxy.sinks.jsonl import JsonlSink
 
 _OPTIONS = {
     "tenant": "of that tenant",
@@ -92,17 +100,20 @@ def wanted(args: Namespace) -> Filters:
 @contextmanager
 def opened(args: Namespace) -> Iterator[Reading]:
     """The folder's records, all of them indexed. Raises `InvalidConfig`, and `OSError` for a disk that fails."""
-    configured = settings.load(args.config)
-    folder = args.folder or Path(configured.general.traces)
+    _quiet()
+    general = settings.load(args.config).general
+    folder = args.folder or Path(general.traces)
+    sink = _sink(folder, general)
     index = SqliteIndex(folder)
     try:
         crawl = Crawl(index)
         crawl.finish()
-        yield Reading(
-            Desk(index, crawl, lambda _: True), Principal(subject=f"shell:{_user()}", role="admin"), index, folder
-        )
+        desk = Desk(index, crawl, sink.write if sink is not None else _untold)
+        yield Reading(desk, Principal(subject=f"shell:{_user()}", role="admin"), index, folder)
     finally:
         index.close()
+        if sink is not None:
+            asyncio.run(sink.close())
 
 
 def refused(error: ElbowroomError | OSError) -> int:
@@ -121,6 +132,47 @@ def reach(indexed: Indexed) -> str:
     if indexed.behind:
         words += f"; {indexed.behind:,} bytes are not indexed yet"
     return words
+
+
+def _quiet() -> None:
+    """What the parts of a service say while they work is for its log; what goes wrong is said here as well."""
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
+def chain_key(general: General) -> bytes | None:
+    """The key of the configured folder's chains; None where the secret that it comes from is not at hand: making one
+    would help nobody.
+    """
+    return settings.keys(general).chain if general.secret or (STATE / "secret").is_file() else None
+
+
+def _sink(folder: Path, general: General) -> JsonlSink | None:
+    """Where a reading of the configured folder is recorded; None, and a word about it, where it cannot be: of a copy
+    for instance nobody here has the key.
+    """
+    if not folder.is_dir():
+        return None
+    own = folder.resolve() == Path(general.traces).resolve()
+    key = chain_key(general) if own else None
+    if key is None or not _fits(key, folder):
+        why = "the secret of these traces is not at hand" if own else "these are not the traces of the configuration"
+        print(f"this reading is not recorded: {why}", file=sys.stderr)
+        return None
+    return JsonlSink(folder, key)
+
+
+def _fits(key: bytes, folder: Path) -> bool:
+    """Whether the heads that are there were signed with it: a chain by another key would be taken for a forged one."""
+    heads = folder / HEADS
+    signed = others(heads) if heads.is_dir() else []
+    return not signed or bool(heads_in(key, " ".join(signed)))
+
+
+def _untold(_: Mapping[str, Any]) -> bool:
+    return True
 
 
 def _user() -> str:

@@ -1,7 +1,8 @@
 """`elbowroom traces`: records listed, shown, exported and indexed.
 
 Knows: the commands, the columns of a list, and that a spreadsheet must not take an id for a formula.
-Does not know: how a record is found (`desk`), or what it looks like in lines (`questions`, `render`).
+Does not know: how a record is found (`desk`), what it looks like in lines (`questions`, `render`), or how a folder is
+proved (`proving`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import csv
 import json
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +20,21 @@ import msgspec
 
 from elbowroom.account.row import Row
 from elbowroom.errors import ElbowroomError
-from elbowroom_proxy.cli import questions, reading, render
+from elbowroom_proxy.cli import proving, questions, reading, render
 from elbowroom_proxy.crawl import Crawl
 from elbowroom_proxy.desk import MOST
 from elbowroom_proxy.indexes.sqlite import SqliteIndex
 
-COLUMNS = "{:<23} {:<32} {:<12} {:<16} {:<15} {:>6} {:>5} {:>5} {:>8} {:>8}  {}"
-HEAD = ("time", "trace", "tenant", "model", "class", "status", "in", "out", "counted", "billed", "what stands out")
+COLUMNS = {
+    "time": 23, "trace": 32, "tenant": 12, "model": 16, "class": 15, "status": -6, "in": -5, "out": -5, "counted": -8,
+    "billed": -8,
+}  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def arguments(parser: ArgumentParser) -> None:
     """Adds the commands and their options."""
-    commands = parser.add_subparsers(required=True, metavar="list | show | export | index")
+    commands = parser.add_subparsers(required=True, metavar="list | show | export | index | verify")
     listed = commands.add_parser("list", help="the latest traces, one a line")
     listed.add_argument("-n", type=_some, default=20, metavar="N", help="how many at most (default: %(default)s)")
     listed.add_argument("--after", metavar="WORD", help="goes on where the list before ended, which said this word")
@@ -50,7 +53,10 @@ def arguments(parser: ArgumentParser) -> None:
     )
     indexed.add_argument("--rebuild", action="store_true", help="forgets what is indexed, and reads all files")
     indexed.set_defaults(do=_index)
-    for command in (listed, shown, exported, indexed):
+    verified = commands.add_parser("verify", help="proves that nothing was changed, removed or moved")
+    proving.arguments(verified)
+    verified.set_defaults(do=proving.run)
+    for command in (listed, shown, exported, indexed, verified):
         reading.arguments(command)
     for command in (listed, exported):
         reading.filters(command)
@@ -75,9 +81,9 @@ def _list(args: Namespace) -> int:
         for row in page.rows:
             print(json.dumps(msgspec.to_builtins(row)))
     else:
-        print(COLUMNS.format(*HEAD))
+        print(_columns(COLUMNS, "what stands out"))
         for row in page.rows:
-            print(_line(row).rstrip())
+            print(_line(row))
     print(reading.reach(page.indexed), file=sys.stderr)
     if page.after is not None:
         print(f"there are more: --after {page.after}", file=sys.stderr)
@@ -140,7 +146,7 @@ def _index(args: Namespace) -> int:
 
 
 def _line(row: Row) -> str:
-    cells: list[Any] = [
+    cells = [
         row.time[:23],
         row.trace_id,
         row.tenant,
@@ -152,12 +158,21 @@ def _line(row: Row) -> str:
         row.counted,
         row.billed,
     ]
-    return COLUMNS.format(
-        *("-" if cell is None else render.printable(cell) for cell in cells), ", ".join(_stands_out(row))
-    )
+    return _columns(("-" if cell is None else cell for cell in cells), ", ".join(_stands_out(row)))
+
+
+def _columns(cells: Iterable[Any], rest: str) -> str:
+    """Numbers to the right; an id longer than its column is cut, but never one that a trace is shown by."""
+    padded = [
+        f"{cell!s:>{-wide}}" if wide < 0 else render.pad(render.printable(cell), wide)
+        for cell, wide in zip(cells, COLUMNS.values(), strict=True)
+    ]
+    return f"{' '.join(padded)}  {rest}".rstrip()
 
 
 def _stands_out(row: Row) -> Iterator[str]:
+    if row.read is not None:
+        yield render.printable(f"{row.subject} read {row.read}")
     if row.code:
         yield render.printable(row.code)
     if row.disconnected:

@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -63,48 +64,71 @@ class Row(Struct, frozen=True, kw_only=True):
     billed: int | None = None
     completion: int | None = None  # tokens of the answer, billed
     count_error: int | None = None  # billed minus counted
-    micro_usd: int | None = None
+    micro_usd: int | None = None  # what it came to, the calls beside it included; None: nothing was held
     overhead_ms: float | None = None
     total_ms: float | None = None
+    read: str | None = None  # of a reading: what was sought, in words, and how much there was
 
 
-class _Principal(Struct):
+class _Principal(Struct, frozen=True):
     org: str | None = None
     team: str | None = None
 
 
-class _Policy(Struct):
+class _Policy(Struct, frozen=True):
     id: str | None = None
     version: str | None = None
     digest: str | None = None
 
 
-class _Error(Struct):
+class _Error(Struct, frozen=True):
     code: str | None = None
 
 
-class _Document(Struct):
+class _Document(Struct, frozen=True):
     decision: str
     reason: str | None = None
 
 
-class _Counted(Struct):
+class _Counted(Struct, frozen=True):
     tokens: int
     basis: str | None = None
 
 
-class _Billed(Struct):
+class _Billed(Struct, frozen=True):
     prompt_tokens: int
     completion_tokens: int = 0
 
 
-class _Cited(Struct):
+class _Cited(Struct, frozen=True):
     verified: list[str] = []
     invented: list[str] = []
     uncited: list[str] = []
 
 
-class _Record(Struct):
+class _Amounts(Struct, frozen=True):
+    tokens: int = 0
+    micro_usd: int = 0
+
+
+class _Settlement(Struct, frozen=True):
+    amounts: _Amounts = _Amounts()
+    overrun: _Amounts = _Amounts()
+
+
+class _Aside(Struct, frozen=True):
+    micro_usd: int | None = None
+    cached: bool = False
+
+
+class _Read(Struct, frozen=True):
+    action: str
+    found: int = 0
+    filters: dict[str, Any] = {}
+    id: str | None = None
+
+
+class _Record(Struct, frozen=True):
     """The part of a record that makes its row. The rest is skipped without being built."""
 
     trace_id: str = ""
@@ -130,6 +154,9 @@ class _Record(Struct):
     counted: _Counted | None = None
     billed: _Billed | None = None
     count_error: int | None = None
+    settlement: _Settlement | None = None
+    asides: list[_Aside] = []
+    read: _Read | None = None
     timings_ms: dict[str, float] = {}
 
 
@@ -181,6 +208,8 @@ def _row(found: _Record) -> Row:
     principal, policy = found.principal or _Principal(), found.policy or _Policy()
     counted, billed, cited = found.counted, found.billed, found.cited
     code = found.error.code if found.error else None
+    settled = found.settlement or _Settlement()
+    beside = sum(one.micro_usd or 0 for one in found.asides if not one.cached)
     return Row(
         kind=found.kind,
         trace_id=found.trace_id,
@@ -210,16 +239,23 @@ def _row(found: _Record) -> Row:
         verified=len(cited.verified) if cited else 0,
         invented=len(cited.invented) if cited else 0,
         uncited=len(cited.uncited) if cited else 0,
-        over_budget=code == InsufficientQuota.code,
+        over_budget=code == InsufficientQuota.code or settled.overrun.tokens > 0 or settled.overrun.micro_usd > 0,
         evidence_tokens=_sane(found.evidence_tokens),
         counted=_sane(counted.tokens) if counted else None,
         basis=counted.basis if counted else None,
         billed=_sane(billed.prompt_tokens) if billed else None,
         completion=_sane(billed.completion_tokens) if billed else None,
         count_error=_sane(found.count_error),
+        micro_usd=_sane(settled.amounts.micro_usd + beside) if found.settlement or beside else None,
         overhead_ms=found.timings_ms.get("overhead"),
         total_ms=found.timings_ms.get("total"),
+        read=_words(found.read) if found.read else None,
     )
+
+
+def _words(read: _Read) -> str:
+    sought = [read.id] if read.id is not None else [f"{name}={value}" for name, value in read.filters.items()]
+    return f"{read.action} {' '.join(sought)}: {read.found}"
 
 
 def _sane(number: int | None) -> int | None:
