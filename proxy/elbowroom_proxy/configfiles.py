@@ -13,6 +13,8 @@ from pathlib import Path
 
 from elbowroom.errors import InvalidConfig
 
+_FOLDER = b"/"
+
 Look = dict[str, str]  # path, with a pattern behind it for a listed folder -> digest of what was there
 
 
@@ -35,7 +37,7 @@ class Files:
 
     def data(self, file: Path) -> bytes:
         """Raises `OSError`; that it could not be read is remembered, too."""
-        self._seen[file, ""] = b""
+        self._seen[file, ""] = _FOLDER if file.is_dir() else b""
         data = file.read_bytes()
         self._seen[file, ""] = hashlib.sha256(data).digest()
         return data
@@ -73,7 +75,7 @@ def _now(path: Path, pattern: str) -> bytes:
     if pattern:
         return _names(sorted(path.glob(pattern)))
     try:
-        return hashlib.sha256(path.read_bytes()).digest()
+        return _FOLDER if path.is_dir() else hashlib.sha256(path.read_bytes()).digest()
     except OSError:
         return b""
 

@@ -58,6 +58,17 @@ def test_a_folder_is_what_its_files_are_called(tmp_path: Path):
     assert files.look() != files.digest
 
 
+def test_a_folder_where_none_was_is_a_change_and_where_a_file_should_be_a_mistake(tmp_path: Path):
+    folder, files = tmp_path / "classes", Files()
+    assert files.first(folder, tmp_path) == tmp_path
+    folder.mkdir()
+    assert files.look() != files.digest
+    other = Files()
+    with pytest.raises(InvalidConfig, match=r"classes:1: Is a directory"):
+        other.text(folder)
+    assert other.look() == other.digest
+
+
 def test_a_link_to_another_folder_is_a_change_of_what_lies_in_it(tmp_path: Path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
