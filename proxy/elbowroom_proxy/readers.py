@@ -48,7 +48,7 @@ def check_own_machine(headers: Mapping[str, str]) -> None:
     if not _loopback(host):
         raise OriginNotAllowed("Without keys, traces are read at 127.0.0.1, ::1 or localhost only.")
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+    if origin is not None and origin.lower() not in (f"http://{host}".lower(), f"https://{host}".lower()):
         raise OriginNotAllowed("Without keys, no other site's page may read traces.")
 
 
