@@ -213,11 +213,11 @@ class RedisLedger:
         return self._clock() + self._ahead
 
     def _known(self, account: Account) -> Levels:
-        known = self._levels.get(id(account))
-        if known is None or known.account is not account or self._now() >= known.until:
+        known, now = self._levels.get(id(account)), self._now()
+        if known is None or known.account is not account or not known.since <= now < known.until:
             if len(self._levels) >= ACCOUNTS:
                 self._levels.clear()
-            known = self._levels[id(account)] = levels(account, self._calendar, self._now())
+            known = self._levels[id(account)] = levels(account, self._calendar, now)
         return known
 
     async def _ask(self, words: tuple[Word, ...], script: Script, until: float | None = None) -> Any:

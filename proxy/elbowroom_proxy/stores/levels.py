@@ -29,13 +29,14 @@ class Lines(Struct, frozen=True):
 
 
 class Levels(Struct, frozen=True):
-    """An account as the scripts see it, until one of its periods is over."""
+    """An account as the scripts see it, while none of its periods is another."""
 
     account: Account
     spans: tuple[Span, ...]
     keys: tuple[str, ...]  # of each level: what is live of it, its sums of this period and of the next
     limits: bytes
-    until: float  # seconds since 1970
+    since: float  # seconds since 1970
+    until: float
 
     def lines(self, which: Sequence[int]) -> Lines:
         """Those of a hold that was put in this period (0) or the next (1), level by level."""
@@ -88,8 +89,9 @@ def levels(account: Account, calendar: Calendar, at: float) -> Levels:
         sums = f"{place}s:{name}:{entity.limits.period}"
         keys += (f"{place}l:{name}", f"{sums}:{span.start}", f"{sums}:{span.end}")
     limits = [_limits(entity, span) for entity, span in zip(account.entities, spans, strict=True)]
-    until = min((span.end for span in spans), default=int(at) + SKEW) + SKEW
-    return Levels(account, spans, tuple(keys), msgspec.msgpack.encode(limits), until)
+    since = max((span.start for span in spans), default=at)
+    until = min((span.end for span in spans), default=at) + SKEW
+    return Levels(account, spans, tuple(keys), msgspec.msgpack.encode(limits), since, until)
 
 
 def _limits(entity: Entity, span: Span) -> tuple[int, ...]:
