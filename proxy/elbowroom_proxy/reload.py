@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
+from msgspec import structs
 
 from elbowroom.errors import ElbowroomError, InvalidConfig
 from elbowroom_proxy.configfiles import Files
@@ -32,8 +33,8 @@ LIVE = frozenset({
 })  # fmt: skip
 
 
-def needs_restart(before: Settings, after: Settings) -> Sequence[str]:
-    """The names of what has changed and cannot be swapped, without which the rest can.
+def live_part(before: Settings, after: Settings) -> tuple[Settings, Sequence[str]]:
+    """What can be swapped of `after`, the rest as it was, and the names of that rest where it has changed.
 
     Raises `InvalidConfig` for what cannot hold in part: tokenizers by which models are counted, where keys stand, and
     keys that are gone, since nobody becomes everybody while the service runs.
@@ -45,8 +46,11 @@ def needs_restart(before: Settings, after: Settings) -> Sequence[str]:
     if before.closed and not after.closed:
         raise InvalidConfig("without keys and jwt everybody might ask: that needs a restart, so nothing holds")
     old, new = before.general, after.general
-    fields = [one for one in old.__struct_fields__ if one not in LIVE and getattr(old, one) != getattr(new, one)]
-    return [*(f"general_settings.{one}" for one in fields), *(["traces"] if before.traces != after.traces else [])]
+    kept = {one: getattr(old, one) for one in old.__struct_fields__ if one not in LIVE}
+    names = [f"general_settings.{one}" for one, value in kept.items() if value != getattr(new, one)]
+    if before.traces != after.traces:
+        names.append("traces")
+    return structs.replace(after, general=structs.replace(new, **kept), traces=before.traces), names
 
 
 class Reload:

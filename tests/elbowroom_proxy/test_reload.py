@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from elbowroom.errors import InvalidConfig
 from elbowroom_proxy import settings
 from elbowroom_proxy.metrics import Metrics
-from elbowroom_proxy.reload import Reload, needs_restart
+from elbowroom_proxy.reload import Reload, live_part
 from elbowroom_proxy.settings import Settings
 from tests.proxy import config
 
@@ -150,10 +150,13 @@ async def test_it_looks_by_itself_until_it_is_closed(watched: Watched):
 def test_what_cannot_be_swapped_is_named_by_name_alone(tmp_path: Path):
     before = settings.load(written(tmp_path), {})
     after = settings.load(written(tmp_path, secret="another one, of the same length", ping_interval=3), {})
-    assert needs_restart(before, after) == ["general_settings.secret"]
+    held, names = live_part(before, after)
+    assert names == ["general_settings.secret"]
+    assert (held.general.secret, held.general.ping_interval) == (before.general.secret, 3)
     value = json.loads(written(tmp_path).read_text())
     (tmp_path / "elbowroom.yaml").write_text(json.dumps({**value, "traces": {"retention_days": 3}}))
-    assert needs_restart(before, settings.load(tmp_path / "elbowroom.yaml", {})) == ["traces"]
+    held, names = live_part(before, settings.load(tmp_path / "elbowroom.yaml", {}))
+    assert (names, held.traces) == (["traces"], before.traces)
 
 
 def test_what_cannot_hold_in_part_does_not_hold_at_all(tmp_path: Path):
@@ -165,8 +168,8 @@ def test_what_cannot_hold_in_part_does_not_hold_at_all(tmp_path: Path):
         (before, structs.replace(before, keys_file=tmp_path / "other.yaml")),
     ):
         with pytest.raises(InvalidConfig, match="restart"):
-            needs_restart(one, other)
-    assert needs_restart(before, closed) == []
+            live_part(one, other)
+    assert live_part(before, closed) == (closed, [])
 
 
 def written(folder: Path, **general: Any) -> Path:
