@@ -1,18 +1,19 @@
 """Whom a policy asks beside the model that answers: a reranker, a retriever, models that say things in fewer words.
 
-Knows: their entries in elbowroom.yaml, and that whoever a policy asks must be there.
+Knows: their entries in elbowroom.yaml, that whoever a policy asks must be there, and which labels each accepts.
 Does not know: what is asked or when (the engine), or how (`rerankers/`, `retrievers/`, `asides`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta, structs
 
 from elbowroom.errors import InvalidConfig
 from elbowroom.read.policy import Config, Policy
+from elbowroom.records import Model
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Fault = Callable[[str, str], InvalidConfig]  # (path, what is wrong) -> the error that names file and line
@@ -68,6 +69,21 @@ def retriever(row: Retriever | None, policies: Iterable[Policy], fault: Fault, r
         return None
     url = _address("retriever.url", row.url, fault, resolve)
     return structs.replace(row, url=url, api_key=resolve("retriever.api_key", row.api_key))
+
+
+def accepting(
+    row: Reranker | None, policies: Iterable[Policy], known: Collection[str]
+) -> Mapping[str, tuple[str, ...]]:
+    """Which labels each of the `known` rerankers accepts, where that is known: those that ask nobody accept all."""
+    labels = tuple(dict.fromkeys(label for policy in policies for label in policy.access.labels))
+    found = {name: labels for name in known if name != "http"}
+    return found if row is None or row.accepts is None else {**found, "http": row.accepts}
+
+
+def accepted_by(models: Mapping[str, Model], name: str | None) -> tuple[str, ...] | None:
+    """Which labels a model accepts that is asked by name; None: nobody said, or nobody is asked."""
+    model = models.get(name or "")
+    return None if model is None else model.accepts
 
 
 def _address(path: str, word: str, fault: Fault, resolve: Resolve) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from elbowroom.records import Model
-from elbowroom_proxy import rerankers, upstreams
+from elbowroom_proxy import asked, rerankers, upstreams
 from elbowroom_proxy.addresses import Endpoint
 from elbowroom_proxy.answering import Till
 from elbowroom_proxy.asides import Asides
@@ -72,12 +72,7 @@ def only_in(one: Outside, other: Outside | None) -> Sequence[Callable[[], Awaita
 
 def accepting(settings: Settings) -> Mapping[str, tuple[str, ...]]:
     """Which labels each reranker accepts, where that is known: those that ask nobody accept all."""
-    policies = (settings.policy, *settings.policies.values())
-    labels = tuple(dict.fromkeys(label for policy in policies for label in policy.access.labels))
-    found = dict.fromkeys(FREE, labels)
-    if settings.reranker is not None and settings.reranker.accepts is not None:
-        found["http"] = settings.reranker.accepts
-    return found
+    return asked.accepting(settings.reranker, (settings.policy, *settings.policies.values()), RERANKERS)
 
 
 def _rerankers(settings: Settings) -> frozenset[str]:

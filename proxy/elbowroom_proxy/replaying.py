@@ -22,8 +22,9 @@ from elbowroom.read.policy import Policy
 from elbowroom.read.request import read_request
 from elbowroom.records import Fate, Learned, Packed, Principal, Refused
 from elbowroom_proxy.answering import drive_here
+from elbowroom_proxy.asked import accepted_by, accepting
 from elbowroom_proxy.principal import OPEN
-from elbowroom_proxy.settings import Keys, Settings
+from elbowroom_proxy.settings import RERANKERS, Keys, Settings
 from elbowroom_proxy.vocabularies import live
 
 KNOWN_BYTES = 32 << 20  # of document texts whose analysis is kept
@@ -126,11 +127,22 @@ class Again:
             now=story.get("now"),
             label_keys=self._configured.identities.label_keys,
             limited=bool(story.get("limited")),
+            **who_accepts(self._configured, policy),
         )
         request = read_request(
             asked.body, asked.headers, max_documents=policy.max_documents, documents=policy.documents
         )
         return drive_here(decide(request, setting), Recording(answers) if answers else self._answer)
+
+
+def who_accepts(configured: Settings, policy: Policy) -> dict[str, Any]:
+    """What a `Setting` knows of others that may be shown documents, each with its labels."""
+    models, policies = configured.catalog.by_name, (configured.policy, *configured.policies.values(), policy)
+    return {
+        "rerankers": accepting(configured.reranker, policies, RERANKERS),
+        "compressor": accepted_by(models, policy.evidence.compress.model),
+        "summariser": accepted_by(models, policy.history.summary.model),
+    }
 
 
 class _Unfit(Exception):

@@ -78,6 +78,7 @@ class Setting(Struct, frozen=True):
     now: float | None = None  # seconds since 1970, UTC; None: nothing is stale, and nothing has expired
     label_keys: Mapping[str, LabelKey] = {}  # by `kid`: what retrievers sign access labels with
     compressor: tuple[str, ...] | None = None  # labels that the model accepts which says passages in fewer words
+    summariser: tuple[str, ...] | None = None  # the same of the model that sums up earlier turns
     rerankers: Mapping[str, tuple[str, ...]] = {}  # by name: labels of documents that it accepts, where somebody said
     limited: bool = False  # tokens or money of whoever asks are limited: what is sent is counted, what is billed told
 
@@ -150,6 +151,7 @@ class _Walk:
         self.query_class = classify(question, bool(parts.turns), policy, asked, self.setting.principal)
         query_class = policy.query_class(self.query_class.name)
         recipe = self._within(recipe_for(policy, query_class, model, self.setting.now, self.setting.compressor))
+        summaries = recap.within(policy.history.summary, self.ready.labels, self.setting.summariser, policy.access)
         contract = reserve(request, query_class, policy, model)
         if not model.known:
             self.notes.append(f"{model.name} is mapped to no counter: counted by an upper bound")
@@ -174,15 +176,17 @@ class _Walk:
             ceiling=recipe.limits.ceiling,
             wanted=note + sum(passage.tokens for passage in passages) if request.tagged else 0,
             follow_up=self.query_class.follow_up,
-            summary=recap.room_for(policy.history.summary),
+            summary=recap.room_for(summaries),
         )
         self._evict(parts, fitted)
         if fitted.summary_room:
             fitted, self.summary = yield from self.draft.summed_up(
-                parts, fitted, policy.history.summary, self.language, self.setting.known, self.setting.hash_key
+                parts, fitted, summaries, self.language, self.setting.known, self.setting.hash_key
             )
             if self.summary is None:
                 self.notes.append("degraded: earlier turns were dropped without a summary")
+        elif fitted.turns_dropped and summaries is not policy.history.summary:
+            self.notes.append("degraded: labels keep earlier turns from the model that sums up")
         self.fitted = fitted
         if not request.tagged:
             return self._packed("", parts, counted=self.draft.sum(fitted, 0))
@@ -342,9 +346,7 @@ class _Walk:
         }
         self.edits = (*placed.edits, *(edit for edit, happens in happened.items() if happens))
         asked = Edit.USAGE_ASKED in self.edits
-        return Packed(
-            placed.body, self.decision(counted), sources, asked, placed.output_limit, tools=self.ready.tools
-        )
+        return Packed(placed.body, self.decision(counted), sources, asked, placed.output_limit, tools=self.ready.tools)
 
     def decision(self, counted: Count | None) -> Decision:
         """All that is decided so far."""
@@ -378,6 +380,7 @@ class _Walk:
             learned=self.setting.learned.get(self.shape),
             now=self.setting.now if dated else None,
             tools_removed=self.ready.tools_removed,
+            tools_removed_by=self.ready.tools_removed_by,
             labels=tuple(sorted(self.ready.labels)),
             label_incomplete=sum(one.incomplete for one in self.ready.denied),
             limited=self.setting.limited,

@@ -6,8 +6,9 @@ import pytest
 from msgspec import structs
 
 from elbowroom.errors import InvalidConfig
-from elbowroom.read.policy import Compress, Evidence, Policy, QueryClass, Rerank
-from elbowroom_proxy.asked import Reranker, Retriever, check, reranker, retriever
+from elbowroom.read.policy import Access, Compress, Evidence, Policy, QueryClass, Rerank
+from elbowroom_proxy.asked import Reranker, Retriever, accepted_by, accepting, check, reranker, retriever
+from tests.walk import MODEL
 
 AGAIN = Policy(classes=(QueryClass("general", on_insufficient="second_pass"),))
 RERANKER = Reranker(api_base="os.environ/URL", shape="tei", api_key="os.environ/KEY")
@@ -50,3 +51,14 @@ def test_an_address_begins_like_one():
         reranker(structs.replace(RERANKER, api_base="ftp://r"), [Policy()], fault, resolve)
     with pytest.raises(InvalidConfig, match=r"retriever.url: must begin with http"):
         retriever(structs.replace(RETRIEVER, url="r.example"), [Policy()], fault, resolve)
+
+
+def test_who_accepts_which_labels():
+    policies = [Policy(), Policy(access=Access(labels=("public", "secret"), inside=()))]
+    every = ("public", "internal", "confidential", "restricted", "secret")
+    assert accepting(None, policies, ("http", "lexical")) == {"lexical": every}
+    assert accepting(RERANKER, policies, ("http", "lexical")) == {"lexical": every}
+    some = structs.replace(RERANKER, accepts=("public",))
+    assert accepting(some, policies, ("http",)) == {"http": ("public",)}
+    models = {"m": structs.replace(MODEL, accepts=("secret",))}
+    assert (accepted_by(models, "m"), accepted_by(models, "x"), accepted_by(models, None)) == (("secret",), None, None)

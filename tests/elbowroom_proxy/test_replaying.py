@@ -14,7 +14,7 @@ from elbowroom.needs import Answer, Need
 from elbowroom.records import Learned, Packed, Principal
 from elbowroom_proxy.cli.pack import OFFLINE_SECRET, Offline
 from elbowroom_proxy.cli.replay import again_as
-from elbowroom_proxy.replaying import Again, Asked
+from elbowroom_proxy.replaying import Again, Asked, who_accepts
 from elbowroom_proxy.settings import Keys, Settings, keys, load
 from elbowroom_proxy.sinks.line import encode
 from tests.planted import planted
@@ -107,3 +107,26 @@ def test_who_asked_is_recorded_with_its_rights_and_asks_again(tmp_path: Path, mo
     assert outcome.decision.documents[0].reason == "not_permitted"
     everybody = again_as(configured, []).recorded({**recorded, "principal": None}, Asked(body), configured.policy)
     assert everybody is None or everybody.decision != outcome.decision
+
+
+def test_who_accepts_which_labels_is_what_a_replay_knows_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    value = {
+        "model_list": [
+            {
+                "model_name": name,
+                "litellm_params": {"model": "demo/demo-small"},
+                "model_info": {"context_window": 8_192, "max_output_tokens": 500, "accepts": ["internal"]},
+            }
+            for name in ("demo-small", "short")
+        ],
+        "reranker": {"api_base": "http://127.0.0.1:1", "shape": "tei", "accepts": ["restricted"]},
+        "general_settings": {"policy": "policy.yaml"},
+    }
+    Path("elbowroom.yaml").write_text(json.dumps(value))
+    Path("policy.yaml").write_text(json.dumps({"rerank": {"by": "http"}, "history": {"summary": {"model": "short"}}}))
+    configured = load(Path("elbowroom.yaml"), environ={})
+    found = who_accepts(configured, configured.policy)
+    assert (found["summariser"], found["compressor"]) == (("internal",), None)
+    assert found["rerankers"]["http"] == ("restricted",)
+    assert "restricted" in found["rerankers"]["lexical"]

@@ -241,6 +241,37 @@ def test_history_that_is_summed_up_holds_no_denied_document():
     assert "canary" not in str(asked)
 
 
+@pytest.mark.parametrize(
+    ("accepts", "told"), [(None, False), (("internal", "restricted"), True), (("internal",), False)]
+)
+def test_what_was_said_about_a_document_is_not_summed_up_by_who_may_not_see_it(accepts: Any, told: bool):
+    asked: list[Any] = []
+
+    def answer(need: Any) -> Any:
+        asked.append(type(need).__name__)
+        return offline(TOKENS.count_now)(need)
+
+    classes = (QueryClass("general", answer_reserve=200),)
+    policy = Policy(input_limit=1_200, classes=classes, history=History(max_tokens=300, summary=Summaries(model="m")))
+    early = {"role": "user", "content": [
+        {"type": "document", "document": {**OPEN, "access": {**LABEL, "label": "restricted"}}},
+        {"type": "text", "text": "First? " * 200},
+    ]}  # fmt: skip
+    messages = [early, {"role": "assistant", "content": "Well. " * 200}, {"role": "user", "content": "And refunds?"}]
+    cleared = structs.replace(as_ann(policy), principal=structs.replace(ANN, clearance="restricted"))
+    inside = structs.replace(
+        cleared, model=structs.replace(MODEL, accepts=("restricted", "internal")), summariser=accepts
+    )
+    packed = drive_here(decide(read({"model": "m", "messages": messages, "documents": [LONG]}), inside), answer)
+    assert isinstance(packed, Packed)
+    assert packed.decision.history_dropped == (0, 1)
+    assert (
+        ("NeedSummary" in asked)
+        == told
+        == ("degraded: labels keep earlier turns from the model that sums up" not in packed.decision.notes)
+    )
+
+
 def test_a_tools_label_holds_for_what_it_returns():
     tool = Tool(returns="documents", access=ToolAccess("internal", tenant="other"))
     body = {**everywhere(), "documents": []}

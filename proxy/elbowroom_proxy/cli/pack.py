@@ -27,6 +27,7 @@ from elbowroom_proxy import settings
 from elbowroom_proxy.answering import drive_here, offline
 from elbowroom_proxy.cli import render
 from elbowroom_proxy.principal import OPEN
+from elbowroom_proxy.replaying import who_accepts
 from elbowroom_proxy.settings import Settings
 from elbowroom_proxy.sinks.line import encode
 from elbowroom_proxy.tokens import Tokens
@@ -140,6 +141,7 @@ class Offline:
                 hash_key=self._keys.hash,
                 known=self._known,
                 now=time.time(),
+                **who_accepts(self._configured, policy),
             )
             outcome = drive_here(decide(request, setting), self._answer)
             if isinstance(outcome, Packed) and outcome.decision.counted is None:

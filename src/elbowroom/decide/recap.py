@@ -1,17 +1,20 @@
 """Older turns in few words: what is asked of the summariser, and what its answer costs.
 
-Knows: how turns read as one text, how much of them may be sent, and which answers are no use.
+Knows: how turns read as one text, how much of them may be sent and to whom, and which answers are no use.
 Does not know: the summariser, when turns are evicted (`fit`), or how a summary is shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+
+from msgspec import structs
 
 from elbowroom.clean.known import Known
 from elbowroom.count.counter import Tally
+from elbowroom.decide.access import accepted
 from elbowroom.needs import NeedSummary, Steps
-from elbowroom.read.policy import Summaries
+from elbowroom.read.policy import Access, Summaries
 from elbowroom.records import Message
 
 FRAME = 32  # tokens at most that show where a summary begins and ends
@@ -20,6 +23,13 @@ FRAME = 32  # tokens at most that show where a summary begins and ends
 def room_for(policy: Summaries) -> int:
     """What a summary may add to a prompt, in tokens; 0 where nobody is asked for one."""
     return policy.max_tokens + FRAME if policy.model is not None else 0
+
+
+def within(policy: Summaries, labels: Collection[str], accepts: Collection[str] | None, access: Access) -> Summaries:
+    """The same, or nobody to ask: what was said about documents under `labels` is not for a model that may not see
+    them. `accepts`: the labels that it may.
+    """
+    return policy if policy.model is None or accepted(labels, accepts, access) else structs.replace(policy, model=None)
 
 
 def summarise(

@@ -6,9 +6,9 @@ from msgspec import structs
 
 from elbowroom.clean.known import Known
 from elbowroom.count.counter import Tally
-from elbowroom.decide.recap import FRAME, room_for, summarise, transcript
+from elbowroom.decide.recap import FRAME, room_for, summarise, transcript, within
 from elbowroom.needs import NeedCounts, NeedSummary
-from elbowroom.read.policy import Summaries
+from elbowroom.read.policy import Access, Summaries
 from tests.passages import VOCABULARY, tokens
 from tests.walk import read
 
@@ -84,3 +84,12 @@ def test_a_call_is_told_by_its_names():
 def test_room_is_left_only_where_somebody_is_asked():
     assert room_for(ASKED) == 50 + FRAME
     assert room_for(Summaries()) == 0
+
+
+def test_labels_keep_turns_from_a_model_that_may_not_see_them():
+    assert within(ASKED, ("internal",), None, Access()) is ASKED
+    assert within(ASKED, ("restricted",), ("restricted",), Access()) is ASKED
+    assert room_for(within(ASKED, ("restricted",), None, Access())) == 0
+    assert room_for(within(ASKED, ("internal",), ("public",), Access())) == 0
+    nobody = Summaries()
+    assert within(nobody, ("restricted",), None, Access()) is nobody
