@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, settings
 
 from tests.servers import RedisServer, in_ci
 
-pytest_plugins = ["tests.upstream", "tests.proxy"]  # their fixtures: running_proxy, fake_upstream
+# Their fixtures: running_proxy, fake_upstream, running_desk, browser.
+pytest_plugins = ["tests.upstream", "tests.proxy", "tests.desk", "tests.browser"]
 
 ROOT = Path(__file__).parents[1]
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from elbowroom.account.search import Hour, Named, Overview, Spent, Spread
 
-COLUMNS = 48  # of the chart of hours at most
+COLUMNS, FEWEST = 48, 12  # of the chart of hours
 HOUR = 3_600_000  # ms
 
 
@@ -56,7 +56,7 @@ def hours(found: Sequence[Hour]) -> list[Column]:
         return []
     by_time = {one.at: one for one in found}
     last = max(by_time)
-    first = max(min(by_time), last - (COLUMNS - 1) * HOUR)
+    first = min(max(min(by_time), last - (COLUMNS - 1) * HOUR), last - (FEWEST - 1) * HOUR)
     moments = range(first, last + 1, HOUR)
     most = max(one.requests for one in found)
     width = 100 / len(moments)

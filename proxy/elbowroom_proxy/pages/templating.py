@@ -70,9 +70,9 @@ def when(time: str | None) -> str:
 
 
 def clock(time: str | None) -> str:
-    """Its time of day, to the millisecond."""
+    """Its time of day."""
     moment = _moment(time)
-    return str(time or "–") if moment is None else f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03}"
+    return str(time or "–") if moment is None else f"{moment:%H:%M:%S}"
 
 
 def day(time: str | None) -> str:

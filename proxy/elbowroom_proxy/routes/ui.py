@@ -40,6 +40,7 @@ class Review(Struct, frozen=True):
     again: Callable[[], Again]  # under the configuration in force
     policy: Callable[[Principal], Policy]  # that is in force for a principal
     captured: Callable[[Mapping[str, Any]], Mapping[str, Any] | None] = lambda _: None  # a record's texts
+    instruction: Callable[[str], str | None] = lambda _: None  # what is stored of a system text, by its digest
     most: int = 32 << 20  # bytes of a body that is supplied
     sweep: Path | None = None  # the folder that `elbowroom sweep --out` writes to
 
@@ -124,7 +125,7 @@ class Pages:
 
         async def make(visitor: Visitor) -> Values:
             shown = await self._review.desk.show(ident, visitor.reader)
-            return _trace(shown, await self._captured(shown))
+            return await self._trace(shown)
 
         return await self._page(request, "trace.html", make)
 
@@ -134,10 +135,11 @@ class Pages:
         async def make(visitor: Visitor) -> Values:
             said = await self._review.door.form(request, visitor, 3 * self._review.most)
             shown = await self._review.desk.show(ident, visitor.reader)
-            captured, supplied = await self._captured(shown), said.get("body")
-            values = {**_trace(shown, captured), "supplied": supplied}
+            supplied = said.get("body")
+            values = {**await self._trace(shown), "supplied": supplied}
             try:
-                return {**values, **await self._compared(shown, _asked(supplied, captured))}
+                asked = await asyncio.to_thread(self._asked, supplied, shown.record)
+                return {**values, **await self._compared(shown, asked)}
             except ElbowroomError as error:
                 return {**values, "replay_fault": error.message}
 
@@ -186,8 +188,31 @@ class Pages:
 
         return await guarded(request, work)
 
-    async def _captured(self, shown: Shown) -> Mapping[str, Any] | None:
-        return await asyncio.to_thread(self._review.captured, shown.record)
+    async def _trace(self, shown: Shown) -> Values:
+        record, review = shown.record, self._review
+        captured = await asyncio.to_thread(review.captured, record)
+        made = await asyncio.to_thread(trace.page, record, captured, review.instruction)
+        return {
+            "page": made,
+            "indexed_to": shown.indexed,
+            "captured": captured is not None,
+            "can_replay": record.get("policy") is not None,
+            "not_captured": trace.NOT_CAPTURED,
+            "no_replay": trace.why_no_replay(record),
+            "raw": json.dumps(msgspec.to_builtins(record), ensure_ascii=False, indent=2),
+            "compared": None,
+            "replay_fault": None,
+            "supplied": None,
+        }
+
+    def _asked(self, body: str | None, record: Mapping[str, Any]) -> Asked:
+        """The supplied body, else the captured one."""
+        if body is not None:
+            return Asked(body.encode("utf-8", "surrogatepass"))
+        captured = self._review.captured(record)
+        if captured is None:
+            raise InvalidRequest("The request was not captured, so it has to be supplied.")
+        return Asked.of(captured)
 
     async def _compared(self, shown: Shown, asked: Asked) -> Values:
         """What the policy in force makes of it. Raises `ElbowroomError` for a body that is no request."""
@@ -204,31 +229,6 @@ class Pages:
 
 def _all(said: Mapping[str, str]) -> dict[str, str]:
     return {**dict.fromkeys(NAMES, ""), **said}
-
-
-def _trace(shown: Shown, captured: Mapping[str, Any] | None) -> Values:
-    record = shown.record
-    return {
-        "page": trace.page(record, captured),
-        "indexed_to": shown.indexed,
-        "captured": captured is not None,
-        "can_replay": record.get("policy") is not None,
-        "not_captured": trace.NOT_CAPTURED,
-        "no_replay": trace.why_no_replay(record),
-        "raw": json.dumps(msgspec.to_builtins(record), ensure_ascii=False, indent=2),
-        "compared": None,
-        "replay_fault": None,
-        "supplied": None,
-    }
-
-
-def _asked(body: str | None, captured: Mapping[str, Any] | None) -> Asked:
-    """The supplied body, else the captured one."""
-    if body is not None:
-        return Asked(body.encode("utf-8", "surrogatepass"))
-    if captured is None:
-        raise InvalidRequest("The request was not captured, so it has to be supplied.")
-    return Asked.of(captured)
 
 
 def _principal(record: Mapping[str, Any]) -> Principal:
