@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from elbowroom.count.counter import within_depth
 from elbowroom.errors import CountUnavailable
 from elbowroom.records import Basis, Model, Plan
 
@@ -54,21 +55,19 @@ class Bounded:
     def __init__(self, hidden: Hidden) -> None:
         self._hidden = hidden
 
+    @within_depth
     def plan(self, body: Mapping[str, Any]) -> Plan:
         """`bounded`. Raises `CountUnavailable` for what is neither text nor a function: bytes do not bound it."""
         messages = body.get("messages")
         constant = self._hidden.always
         texts: list[str] = []
-        try:
-            for message in messages if isinstance(messages, list) else ():
-                constant += _MESSAGE
-                texts += _texts(message)
-            for key in ("tools", "functions", "response_format"):
-                if body.get(key):
-                    constant += self._hidden.with_tools
-                    texts.append(json.dumps(_functions(body[key]), ensure_ascii=False))
-        except RecursionError:
-            raise CountUnavailable("the request is nested too deeply to be counted") from None
+        for message in messages if isinstance(messages, list) else ():
+            constant += _MESSAGE
+            texts += _texts(message)
+        for key in ("tools", "functions", "response_format"):
+            if body.get(key):
+                constant += self._hidden.with_tools
+                texts.append(json.dumps(_functions(body[key]), ensure_ascii=False))
         return Plan(constant, tuple(texts), Basis.BOUNDED)
 
     def encloses(self, body: Mapping[str, Any], size: int) -> int | None:

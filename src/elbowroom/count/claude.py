@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from elbowroom.count.counter import within_depth
 from elbowroom.errors import CountUnavailable
 from elbowroom.records import Basis, Model, Plan
 
@@ -56,14 +57,9 @@ class Claude:
         self.vocabulary = vocabulary
         self._generation = generation
 
+    @within_depth
     def plan(self, body: Mapping[str, Any]) -> Plan:
         """`calibrated`. Raises `CountUnavailable` for files, sound and tools of the maker's own."""
-        try:
-            return self._plan(body)
-        except RecursionError:
-            raise CountUnavailable("the request is nested too deeply to be counted") from None
-
-    def _plan(self, body: Mapping[str, Any]) -> Plan:
         texts: list[str] = []
         constant, margin = self._generation.frame, PLAIN_MARGIN
         messages = [one for one in body.get("messages") or () if isinstance(one, dict)]

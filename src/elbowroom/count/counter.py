@@ -9,12 +9,16 @@ once, and the measurements come from wherever the service finds them: memory, Re
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Generator, Iterable, Mapping
+from functools import wraps
+from typing import Any, ParamSpec, Protocol
 
 from elbowroom.clean.lines import behind
+from elbowroom.errors import CountUnavailable
 from elbowroom.needs import Answer, NeedCounts
 from elbowroom.records import Count, Plan
+
+Asked = ParamSpec("Asked")
 
 
 class Counter(Protocol):
@@ -31,6 +35,19 @@ class Counter(Protocol):
 
     def encloses(self, body: Mapping[str, Any], size: int) -> int | None:
         """An upper bound in tokens from the body's `size` in bytes alone; None where bytes prove nothing (images)."""
+
+
+def within_depth(plan: Callable[Asked, Plan]) -> Callable[Asked, Plan]:
+    """For a counter's `plan`, which goes down into a request as deep as that is: too deep is `CountUnavailable`."""
+
+    @wraps(plan)
+    def planned(*args: Asked.args, **kwargs: Asked.kwargs) -> Plan:
+        try:
+            return plan(*args, **kwargs)
+        except RecursionError:
+            raise CountUnavailable("the request is nested too deeply to be counted") from None
+
+    return planned
 
 
 class Tally:

@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from elbowroom.count.counter import within_depth
 from elbowroom.errors import CountUnavailable
 from elbowroom.records import Basis, Model, Plan
 
@@ -59,14 +60,9 @@ class Mistral:
         self.vocabulary = vocabulary
         self._layout = layout
 
+    @within_depth
     def plan(self, body: Mapping[str, Any]) -> Plan:
         """`modelled`. Raises `CountUnavailable` for contents that are no text."""
-        try:
-            return self._plan(body)
-        except RecursionError:
-            raise CountUnavailable("the request is nested too deeply to be counted") from None
-
-    def _plan(self, body: Mapping[str, Any]) -> Plan:
         layout, texts = self._layout, []
         constant, margin = 1, 0  # the beginning of the text
         messages = body.get("messages") or ()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from elbowroom.count.counter import within_depth
 from elbowroom.count.openai.bill import Bill
 from elbowroom.count.openai.families import Family, family
 from elbowroom.count.openai.images import Size
@@ -44,14 +45,9 @@ class OpenAIChat:
         self.additive = vocabulary != WIDEST  # the larger counts of parts may add up to more than that of the whole
         self._family = rules
 
+    @within_depth
     def plan(self, body: Mapping[str, Any], sizes: Sequence[Size] = ()) -> Plan:
         """`sizes` are pixels of the request's pictures, in order, where something else than a header tells them."""
-        try:
-            return self._plan(body, sizes)
-        except RecursionError:
-            raise CountUnavailable("the request is nested too deeply to be counted") from None
-
-    def _plan(self, body: Mapping[str, Any], sizes: Sequence[Size]) -> Plan:
         rules = self._family
         bill = Bill(rules.priming + rules.spare)
         if rules.spare:

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import structs
 
+from elbowroom.count.counter import within_depth
 from elbowroom.count.openai.families import Family, family
 from elbowroom.count.openai.images import Size
 from elbowroom.count.openai.tools import namespace
@@ -42,14 +43,10 @@ class OpenAIResponses:
         self._chat = OpenAIChat(vocabulary, rules)
         self.additive = self._chat.additive
 
+    @within_depth
     def plan(self, body: Mapping[str, Any], sizes: Sequence[Size] = ()) -> Plan:
         """`body` has `input` and `instructions`, or the same told as chat `messages`. `sizes` as in chat."""
-        try:
-            return self._plan(as_chat(body), sizes)
-        except RecursionError:
-            raise CountUnavailable("the request is nested too deeply to be counted") from None
-
-    def _plan(self, chat: Mapping[str, Any], sizes: Sequence[Size]) -> Plan:
+        chat = as_chat(body)
         form = chat.get("response_format")
         if isinstance(form, dict) and form.get("type") == "json_schema":
             raise CountUnavailable("an answer's schema cannot be counted in the Responses form", param="text")

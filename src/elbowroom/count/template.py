@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from elbowroom.count.counter import within_depth
 from elbowroom.count.selfhosted.jinja import Refused, Template
 from elbowroom.count.selfhosted.servers import SERVERS, Server, read_messages, read_tools
 from elbowroom.errors import CountUnavailable
@@ -71,6 +72,7 @@ class SelfHosted:
             }
         )
 
+    @within_depth
     def _refused(self, body: Mapping[str, Any]) -> Plan:
         """Every text of the request. An empty conversation, which most templates refuse, is what an empty turn adds."""
         messages = body.get("messages")
@@ -80,12 +82,9 @@ class SelfHosted:
             except Refused:
                 return Plan(0, (), Basis.BOUNDED)
         count = len(messages) if isinstance(messages, list) else 0
-        try:
-            texts = tuple(_strings(messages))
-            if body.get("tools"):
-                texts += (json.dumps(body["tools"], ensure_ascii=False),)
-        except RecursionError:
-            raise CountUnavailable("the request is nested too deeply to be counted") from None
+        texts = tuple(_strings(messages))
+        if body.get("tools"):
+            texts += (json.dumps(body["tools"], ensure_ascii=False),)
         return Plan(_REFUSED_MESSAGE * (count + 1), texts, Basis.BOUNDED)
 
     def encloses(self, body: Mapping[str, Any], size: int) -> int | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from elbowroom.count.counter import Tally
+from elbowroom.count.counter import Tally, within_depth
+from elbowroom.errors import CountUnavailable
 from elbowroom.needs import NeedCounts
 from elbowroom.records import Basis, Count, Plan
 
@@ -32,3 +33,14 @@ def test_an_answer_of_the_wrong_length_is_noticed() -> None:
     next(asking)
     with pytest.raises(ValueError, match="zip"):
         asking.send((1,))
+
+
+def test_what_is_too_deep_cannot_be_counted() -> None:
+    @within_depth
+    def plan(depth: int, *, more: int = 0) -> Plan:
+        """Deep."""
+        return Plan(more, (), Basis.EXACT) if depth == 0 else plan(depth - 1, more=more + 1)
+
+    assert (plan(3, more=1), plan.__doc__) == (Plan(4, (), Basis.EXACT), "Deep.")
+    with pytest.raises(CountUnavailable, match="nested too deeply"):
+        plan(10**6)
