@@ -10,7 +10,9 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
 from msgspec import structs
@@ -19,6 +21,7 @@ from starlette.routing import Route
 from elbowroom.budget.limits import Limits
 from elbowroom.clean.known import Known
 from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount, NeedRedaction
+from elbowroom.read.policy import Policy
 from elbowroom.records import Principal
 from elbowroom_proxy import endpoints, outside, stores, tracing
 from elbowroom_proxy.answering import offline
@@ -34,7 +37,7 @@ from elbowroom_proxy.outside import Outside
 from elbowroom_proxy.ports import CountCache, EndpointCounter, KillSwitch, TraceSink, Upstream
 from elbowroom_proxy.principal import Identify, Identity
 from elbowroom_proxy.redactor import Redactor
-from elbowroom_proxy.reload import Reload, needs_restart
+from elbowroom_proxy.reload import Reload, live_part
 from elbowroom_proxy.replaying import Again
 from elbowroom_proxy.rerankers.lexical import bm25
 from elbowroom_proxy.routes import errors, health, kill, metrics, models, traces, ui
@@ -44,6 +47,7 @@ from elbowroom_proxy.session import Sessions
 from elbowroom_proxy.settings import STATE, Keys, Settings
 from elbowroom_proxy.shadow import Shadows
 from elbowroom_proxy.shared import LAST_WORDS, Shared
+from elbowroom_proxy.sinks import beside
 from elbowroom_proxy.sinks.beside import Beside
 from elbowroom_proxy.sinks.jsonl import JsonlSink
 from elbowroom_proxy.sinks.keeping import Keeping
@@ -53,6 +57,7 @@ from elbowroom_proxy.stores.killfile import KillFile
 from elbowroom_proxy.stores.killkey import KillKey
 from elbowroom_proxy.stores.memory import MemoryCounts
 from elbowroom_proxy.stores.redis import RedisCounts
+from elbowroom_proxy.texts import Keeper
 from elbowroom_proxy.tokens import Tokens
 from elbowroom_proxy.vocabularies import Vocabularies, live
 
@@ -99,16 +104,17 @@ class Service:
         self.indexer = Indexer(crawl)
         self.desk = Desk(self.index, crawl, self.sink.write, limits=self._limits)
         self.sessions = Sessions(self.keys, keys.desk)
-        self.again = self._again(settings, structs.replace(keys, hash=content.hash))
         switches: dict[str, KillSwitch] = {"file": KillFile(Path(general.kill_file))}
         if general.redis_url:
             switches["redis"] = KillKey(general.redis_url)
         self.kill = Kill(switches, self.metrics, configured=general.killed)
         self.known = Known(KNOWN_BYTES, live(settings.tokenizers.values()))
-        beside = Tokens(self.vocabularies, secret=keys.counts)  # a memory of its own, for a thread of its own
-        self.shadows = Shadows(beside.count_now, self.known.apart(), self.sink, self.metrics, free=outside.FREE)
+        apart = Tokens(self.vocabularies, secret=keys.counts)  # a memory of its own, for a thread of its own
+        self.shadows = Shadows(apart.count_now, self.known.apart(), self.sink, self.metrics, free=outside.FREE)
         self._secrets = keys
-        self._hash_key = content.hash
+        self._content = content
+        self._folder = folder
+        self.again = self._again(settings)
         self.settings = settings  # in force
         self.outside = self._outside(settings, None)
         self.flow = self._flow(settings, self._identity(settings))
@@ -150,7 +156,8 @@ class Service:
             calibration=self.calibration,
             known=self.known,
             nonce_key=self._secrets.nonce,
-            hash_key=self._hash_key,
+            hash_key=self._content.hash,
+            keeper=Keeper(settings.traces, self._content),
             sink=self.sink,
             books=self.books,
             metrics=self.metrics,
@@ -169,7 +176,7 @@ class Service:
         Raises `InvalidConfig`, and nothing has changed, for what cannot hold in part.
         """
         was, old_flow, old = self.settings, self.flow, self.outside
-        needs = needs_restart(was, settings)
+        settings, needs = live_part(was, settings)
         new = await asyncio.to_thread(self._outside, settings, (was, old))
         try:
             for adapter in new.adapters.values():
@@ -184,7 +191,7 @@ class Service:
         identify = old_flow.identify if same else self._identity(settings)
         self.endpoint_counts.swap(_count_endpoints(settings))
         self.settings, self.outside = settings, new
-        self.again = self._again(settings, self._secrets)
+        self.again = self._again(settings)
         self.kill.configure(killed=settings.general.killed)
         self.flow = self._flow(settings, identify)
         task = asyncio.create_task(_retire(old_flow, outside.only_in(old, new)))
@@ -202,9 +209,10 @@ class Service:
             return await self.redactor.answer(need)
         return ()
 
-    def _again(self, settings: Settings, keys: Keys) -> Again:
+    def _again(self, settings: Settings) -> Again:
         """Replays have a memory of counts of their own: they run on threads, and no request waits for one."""
         policies = (settings.policy, *settings.policies.values())
+        keys = structs.replace(self._secrets, hash=self._content.hash)
         tokens = Tokens(self.vocabularies, secret=keys.counts)
         return Again(settings, keys, policies, offline(tokens.count_now, {"lexical": bm25}))
 
@@ -214,10 +222,21 @@ class Service:
             desk=self.desk,
             door=Door(self.identify, self.sessions),
             again=lambda: self.again,
-            policy=self.flow.policy_of,
-            most=self.flow.max_body_bytes,
+            policy=self._policy_of,
+            captured=self._captured,
+            instruction=partial(beside.instruction, self._folder),
+            most=self.settings.general.max_body_bytes,
             sweep=STATE / "sweep",
         )
+
+    def _policy_of(self, principal: Principal) -> Policy:
+        """In force now. A name that is no longer configured is the default's."""
+        return self.settings.policies.get(principal.policy or "", self.settings.policy)
+
+    def _captured(self, story: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """A record's texts, as long as their key is there."""
+        keys = tracing.kept_keys(self._folder, str(story.get("hash_key_id")), self._secrets.hash)
+        return None if keys is None else beside.capture(self._folder, story, keys.texts)
 
     def _limits(self, org: str) -> Limits | None:
         """An organisation's, as they are configured now."""

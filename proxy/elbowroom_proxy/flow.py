@@ -1,6 +1,7 @@
 """One chat request on its way through the service: read, decided, sent, answered, recorded.
 
-Knows: the order of the steps, and that every way out ends in exactly one trace record.
+Knows: the order of the steps, that every way out ends in exactly one trace record, and that what was held is settled
+before the last byte.
 Does not know: ASGI, any concrete upstream, store or sink, what is recorded, or how the engine decides.
 """
 
@@ -14,10 +15,12 @@ from typing import NamedTuple
 
 import structlog
 
+from elbowroom.budget.worst import NOTHING, worst
 from elbowroom.errors import ElbowroomError, InventedCitation, Overloaded
 from elbowroom.records import Packed, Refused, Request
 from elbowroom.write.answer import Watch
 from elbowroom_proxy import wire
+from elbowroom_proxy.budget import Budget
 from elbowroom_proxy.deciding import decided
 from elbowroom_proxy.ownreply import OwnReply
 from elbowroom_proxy.ports import Call, Reply
@@ -60,7 +63,7 @@ class Exchange:
         """Its headers are read (names in lower case), its body is not yet."""
         self._flow = flow
         self._headers = headers
-        self._story = Story(headers, flow.metrics, flow.sink, flow.calibration)
+        self._story = Story(headers, flow.metrics, flow.sink, flow.calibration, flow.keeper)
         self._reply: Reply | None = None
         self._streamed: Streamed | None = None
         self._answered = False
@@ -84,6 +87,7 @@ class Exchange:
                 story.fail(SHUTDOWN.status_hint, SHUTDOWN.code, SHUTDOWN.message)
             raise
         except Exception as error:  # noqa: BLE001 -- whatever went wrong, the client is told in its own terms
+            await story.settled()
             for part in self._failure(error):
                 yield part
         finally:
@@ -107,7 +111,7 @@ class Exchange:
             for part in self._failure(outcome):
                 yield part
             return
-        reply = self._reply = await self._send(request, outcome)
+        reply = self._reply = await self._send(request, outcome, self._story.budget)
         is_stream = reply.headers.get("content-type", "").startswith("text/event-stream")
         if not (request.stream and is_stream and reply.status < 300):
             for part in await self._whole(reply):
@@ -118,25 +122,36 @@ class Exchange:
         self._story.begun()
         chunks, ping = aiter(reply.chunks()), self._flow.ping_interval
         async for chunk in chunks if ping is None else with_silences(chunks, ping):
-            if part := streamed.feed(chunk) if chunk else PING:
+            part = streamed.feed(chunk) if chunk else PING
+            if streamed.ended:
+                await self._story.settled()  # before the last byte: who has the answer may send the next request
+            if part:
                 yield part
             if streamed.ended:
                 break
         if part := streamed.finish():
+            await self._story.settled()
             yield part
         if streamed.failed:
             self._story.fail(reply.status, streamed.failed, "The stream ended in an error.")
         await settled(chunks, SETTLE)
 
-    async def _send(self, request: Request, packed: Packed) -> Reply:
-        story = self._story
-        model = packed.decision.model
-        call = Call("/chat/completions", packed.body, wire.upstream_headers(self._headers), model, request.stream)
+    async def _send(self, request: Request, packed: Packed, budget: Budget) -> Reply:
+        """What it may come to is held first, where anything is limited."""
+        story, flow = self._story, self._flow
+        model = flow.catalog.find(packed.decision.model)
+        if budget.limited:
+            own = packed.reply is not None
+            held = NOTHING if own else worst(request, packed, model, flow.counters[model.name])
+            await budget.hold(held, model)
         story.mark("overhead")
         if packed.reply is not None:
             story.own = True
             return OwnReply(packed.reply, request.params, ident=story.trace_id, created=int(time.time()))
-        reply = await self._flow.upstreams[model].send(call)
+        await story.promise()
+        headers = wire.upstream_headers(self._headers)
+        call = Call("/chat/completions", packed.body, headers, model.name, request.stream, budget.begins)
+        reply = await budget.reached(flow.upstreams[model.name].send(call))
         story.mark("first_byte")
         return reply
 
@@ -146,12 +161,15 @@ class Exchange:
             hide_usage=packed.usage_asked,
             report=story.report(),
             watch=self._watch,
+            came=story.budget.pieces(),
+            keeps_text=story.keeps_answer,
         )
         return self._streamed
 
     async def _whole(self, reply: Reply) -> tuple[Head, bytes]:
         story = self._story
         body = b"".join([chunk async for chunk in reply.chunks()])
+        story.budget.came(body)
         if reply.status < 300:
             story.said = said = whole(body, self._watch)
             if said.refused:
@@ -161,6 +179,7 @@ class Exchange:
         else:
             story.fail(reply.status, "upstream_error", f"The upstream answered with status {reply.status}.")
             story.refusal = body
+        await story.settled()
         head = self._head(reply, {"content-length": str(len(body))})
         self._answered = True
         story.begun()

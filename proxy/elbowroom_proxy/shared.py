@@ -23,11 +23,13 @@ from elbowroom.needs import Answer, AsideNeed, Need
 from elbowroom.read.catalog import Catalog
 from elbowroom.read.policy import Policy
 from elbowroom.records import Principal
-from elbowroom_proxy.asides import nobody
+from elbowroom_proxy.asides import Purse, nobody
+from elbowroom_proxy.books import Books
 from elbowroom_proxy.calibration import Calibration
 from elbowroom_proxy.metrics import Metrics
-from elbowroom_proxy.ports import Ledger, TraceSink, Upstream
+from elbowroom_proxy.ports import TraceSink, Upstream
 from elbowroom_proxy.principal import Identify
+from elbowroom_proxy.texts import Keeper
 from elbowroom_proxy.shadow import SKIPPED, Proposal
 
 LAST_WORDS = 2.0  # seconds that clients who do not read get to take an error, when the server is shutting down
@@ -63,13 +65,14 @@ class Shared(Struct, kw_only=True):
     nonce_key: bytes
     hash_key: bytes
     sink: TraceSink
-    ledger: Ledger  # outlives a configuration
+    books: Books | None = None  # kept by the ledger, which outlives a configuration; None: nothing is limited
     metrics: Metrics
-    aside: Callable[[AsideNeed, list[Aside]], Awaitable[Answer]] = nobody  # the list is told of the call
+    aside: Callable[[AsideNeed, list[Aside], Purse | None], Awaitable[Answer]] = nobody  # the list is told of the call
     count_endpoints: frozenset[str] = frozenset()  # the models whose providers can be asked to count
     calibration: Calibration = msgspec.field(default_factory=Calibration)
     label_keys: Mapping[str, LabelKey] = {}  # by `kid`: what retrievers sign access labels with
     rerankers: Mapping[str, tuple[str, ...]] = {}  # by name: labels of documents that it accepts, where somebody said
+    keeper: Keeper | None = None  # None: no text is kept beside a record
     ping_interval: float | None = None  # seconds
     accounts: Callable[[Principal], Account | None] = nobodys  # raises `InvalidApiKey` for who has just gone
     cohort_key: bytes = b""  # keys the places in a rollout

@@ -1,14 +1,14 @@
 """What happened to one request, gathered while it happens, told once.
 
-Knows: the ids, the clock, which facts the record, the metrics and the log line want, and that a count which is still
-under way is waited for before the record is written.
+Knows: the ids, the clock, which facts the record, the metrics and the log line want, and that a count or a settlement
+which is still under way is waited for before the record is written.
 Does not know: the order of the steps (`flow` has that), HTTP, or any text of the request or the answer.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from secrets import token_hex
 from time import perf_counter
@@ -18,15 +18,20 @@ import msgspec
 import structlog
 from msgspec import structs
 
-from elbowroom.account.trace import Aside, Billed, Cited, Facts, LinksFlagged, record, report
+from elbowroom.account import sample
+from elbowroom.account.trace import VERSION, Aside, Billed, Cited, Facts, LinksFlagged, record, report
+from elbowroom.budget.usage import usage_of
 from elbowroom.decide.rollout import Stage
+from elbowroom.read.policy import Policy
 from elbowroom.records import Count, Decision, Model, Principal, Request
 from elbowroom.write.citations import Citation
 from elbowroom.write.links import Link
 from elbowroom_proxy import wire
+from elbowroom_proxy.budget import Budget
 from elbowroom_proxy.calibration import Calibration, too_long
 from elbowroom_proxy.metrics import OUTSIDE, TOO_LONG, UNMAPPED, Metrics
-from elbowroom_proxy.ports import TraceSink
+from elbowroom_proxy.ports import Texts, TraceSink
+from elbowroom_proxy.texts import Keeper, Seen, Told
 
 log = structlog.get_logger("elbowroom")
 
@@ -48,13 +53,22 @@ class Said(Protocol):
     def calls_refused(self) -> int: ...
     @property
     def calls_tainted(self) -> int: ...
+    @property
+    def calls(self) -> Sequence[str]: ...
+    @property
+    def text(self) -> str: ...
 
 
 class Story:
     """One request's. The attributes are set as they become known."""
 
     def __init__(
-        self, headers: Mapping[str, str], metrics: Metrics, sink: TraceSink, calibration: Calibration | None = None
+        self,
+        headers: Mapping[str, str],
+        metrics: Metrics,
+        sink: TraceSink,
+        calibration: Calibration | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         self.trace_id = token_hex(16)
         self.request_id = f"req_{token_hex(12)}"
@@ -62,6 +76,8 @@ class Story:
         self.request: Request | None = None
         self.model: Model | None = None
         self.decision: Decision | None = None
+        self.policy: Policy | None = None
+        self.permitted = False  # which documents may be seen was decided
         self.counting: asyncio.Task[Count] | None = None
         self.status: int | None = None
         self.error: dict[str, str | None] | None = None
@@ -69,6 +85,7 @@ class Story:
         self.refusal: bytes | None = None  # the body of an upstream's error
         self.disconnected = False
         self.own = False  # no upstream was asked; the answer is the proxy's own
+        self.budget = Budget(None, self.trace_id)
         self.stage: Stage | None = None
         self.propose: Callable[[Facts], str] | None = None  # None: it is not in shadow
         self.notes: set[str] = set()
@@ -77,6 +94,9 @@ class Story:
         self._client_request_id = headers.get("x-client-request-id")
         self._metrics = metrics
         self._sink = sink
+        self._headers = headers
+        self._keeper = keeper
+        self._texts = keeper.nothing if keeper is not None else Told()
         self._calibration = calibration or Calibration()
         self._clock = perf_counter()
         self._timings: dict[str, float] = {}
@@ -107,7 +127,8 @@ class Story:
         decision, counted = self.decision, self._counted()
         if decision is not None and counted is not None:
             decision = structs.replace(decision, counted=counted)
-        return wire.decision_headers(self.trace_id, self.request_id, decision)
+        ours = wire.decision_headers(self.trace_id, self.request_id, decision)
+        return {**ours, **self.budget.headers()}
 
     def report(self) -> bytes | None:
         """JSON for the client who asked how its request was decided."""
@@ -116,15 +137,30 @@ class Story:
         return msgspec.json.encode(report(record(self.decision, self._facts())))
 
     def end(self) -> None:
-        """Tells: at once, or as soon as the count is known. Idempotent."""
+        """Tells: at once, or as soon as the count is known and the hold settled. Idempotent."""
         if self._told:
             return
         self._told = True
         self.mark("total")
-        if self.counting is None or self.counting.done():
-            self._tell()
-        else:
-            self.counting.add_done_callback(lambda _: self._tell())
+        self._tell_when_known()
+
+    def _tell_when_known(self, _: asyncio.Task[Any] | None = None) -> None:
+        for task in (self.counting, self.settle()):
+            if task is not None and not task.done():
+                task.add_done_callback(self._tell_when_known)
+                return
+        self._tell()
+
+    def settle(self) -> asyncio.Task[None] | None:
+        """Begins to settle what was held, by what the upstream billed if it did; None: nothing was. Idempotent."""
+        if self.said is not None:
+            self.budget.usage = usage_of(self.said.usage)
+        return self.budget.settle()
+
+    async def settled(self) -> None:
+        """Returns when it is settled. Whoever is cancelled while it waits does not stop it."""
+        if (task := self.settle()) is not None:
+            await asyncio.shield(task)
 
     def _counted(self) -> Count | None:
         task = self.counting
@@ -161,10 +197,18 @@ class Story:
             timings_ms=dict(self._timings),
             asides=tuple(self.asides),
             disconnected=self.disconnected,
+            hold=self.budget.told,
+            settlement=self.budget.settlement,
             notes=tuple(sorted(notes)),
             killed=self.stage is not None and self.stage.killed,
             cohort=self.stage.cohort if self.stage is not None else None,
             shadow=self._shadow,
+            counter=f"{model.counter} {model.family} {model.vocabulary}" if (model := self.model) else None,
+            hash_key_id=self._texts.hash_key_id,
+            instructions=self._texts.instructions,
+            tools=self._texts.tools,
+            results_since=self._texts.results_since,
+            captured=self._texts.captured,
         )
 
     def _cited(self, said: Said) -> Cited | None:
@@ -204,9 +248,11 @@ class Story:
         self._calibrate()
         if self.model is not None and not self.model.known:
             self.notes.add(UNMAPPED)
+        kept = self._kept()
         told = record(self.decision, self._facts())
         metrics, timings = self._metrics, self._timings
-        if not self._sink.write(told):
+        sampled = self._keeper is None or sample.kept(told, self._keeper.traces.sample)
+        if sampled and not self._sink.write(told, kept):
             metrics.traces_lost.inc()
         metrics.tell(told)
         log.info(
@@ -227,7 +273,51 @@ class Story:
             overhead_ms=timings.get("overhead"),
             total_ms=timings.get("total"),
             notes=told["notes"],
+            traced=sampled,
         )
+
+    def _kept(self) -> Texts | None:
+        """What is to be kept beside the record, which is told of it."""
+        if self._keeper is None:
+            return None
+        said = self.said
+        seen = Seen(
+            trace_id=self.trace_id,
+            day=datetime.fromisoformat(self._time).date(),
+            principal=self.principal,
+            request=self.request,
+            decision=self.decision,
+            policy=self.policy,
+            permitted=self.permitted,
+            headers=self._headers,
+            calls=said.calls if said else (),
+            answer=said.text if said else "",
+        )
+        self._texts, texts = self._keeper.of(seen)
+        return texts
+
+    @property
+    def keeps_answer(self) -> bool:
+        """Whether the answer's text is kept."""
+        day = datetime.fromisoformat(self._time).date()
+        return self._keeper is not None and self._keeper.captures(self.principal, day)
+
+    async def promise(self) -> None:
+        """Says that the request is about to be sent, where that must be on the disk before. Raises `TraceUnavailable`."""
+        if self._keeper is None or not self._keeper.promises:
+            return
+        principal = self.principal
+        intent = {
+            "kind": "intent",
+            "version": VERSION,
+            "trace_id": self.trace_id,
+            "request_id": self.request_id,
+            "time": self._time,
+            "tenant": principal.tenant if principal else None,
+            "subject": principal.subject if principal else None,
+            "model": self.model.name if self.model else None,
+        }
+        await self._sink.intend(intent)
 
 
 def _flagged(said: Said) -> LinksFlagged:
@@ -235,21 +325,12 @@ def _flagged(said: Said) -> LinksFlagged:
     return LinksFlagged(images, len(said.foreign_links) - images)
 
 
-def _billed(usage: Mapping[str, Any] | None) -> Billed | None:
+def _billed(said: Mapping[str, Any] | None) -> Billed | None:
     """The upstream's usage; None where it says nothing that can be used."""
-    if usage is None or not isinstance(prompt := usage.get("prompt_tokens"), int) or prompt < 0:
+    usage = usage_of(said)
+    if usage is None:
         return None
-    return Billed(
-        prompt_tokens=prompt,
-        completion_tokens=_tokens(usage, "completion_tokens"),
-        cached_tokens=_tokens(usage.get("prompt_tokens_details"), "cached_tokens"),
-        reasoning_tokens=_tokens(usage.get("completion_tokens_details"), "reasoning_tokens"),
-    )
-
-
-def _tokens(usage: Any, name: str) -> int:
-    found = usage.get(name) if isinstance(usage, Mapping) else None
-    return found if isinstance(found, int) else 0
+    return Billed(usage.prompt, usage.completion, usage.cached, usage.reasoning, usage.cache_write)
 
 
 def _once(labels: Iterable[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ as it is. Part of an event is never sent, so that an error frame can follow at a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -71,10 +71,19 @@ class Streamed:
     """The upstream's bytes in, the client's bytes out; the same however the bytes were cut.
 
     `hide_usage`: usage was asked for by us, so every trace of it is taken out. `report`: JSON of a `context_report`,
-    put on the first chunk. `watch`: what the answer is held against.
+    put on the first chunk. `watch`: what the answer is held against. `came` is told of every chunk, before anything is
+    hidden or left out.
     """
 
-    def __init__(self, *, hide_usage: bool, report: bytes | None, watch: Watch) -> None:
+    def __init__(
+        self,
+        *,
+        hide_usage: bool,
+        report: bytes | None,
+        watch: Watch,
+        came: Callable[[bytes], None] | None = None,
+        keeps_text: bool = False,
+    ) -> None:
         self.usage: dict[str, Any] | None = None
         self.failed: str | None = None  # an error's code, `upstream_error` for one that the upstream sent
         self.ended = False  # nothing more will come out
@@ -82,11 +91,14 @@ class Streamed:
         self._hide_usage = hide_usage
         self._report = report
         self._watch = watch
+        self._came = came
         looks = watch.tools is not None or watch.taint is not None
         self._gate = calls.Gate(watch.tools, watch.taint) if looks else None
         self._refused = False  # by what an answer says
         self._splitter = sse.Splitter()
         self._choices: dict[int, _Choice] = {}
+        self._called: dict[tuple[int, int], str] = {}  # names so far, by choice and call
+        self._text: list[str] | None = [] if keeps_text else None
         self._last = b"{}"
 
     @property
@@ -123,6 +135,16 @@ class Streamed:
     def calls_tainted(self) -> int:
         """Calls that say what only others said."""
         return 0 if self._gate is None else self._gate.tainted
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """Names of the calls that were handed on, each once."""
+        return tuple(dict.fromkeys(filter(None, self._called.values())))
+
+    @property
+    def text(self) -> str:
+        """All that was handed on, where it is kept; pieces of several choices as they came."""
+        return "".join(self._text or ())
 
     def _readers(self) -> list[Reader]:
         return [choice.reader for _, choice in sorted(self._choices.items()) if choice.reader is not None]
@@ -185,6 +207,8 @@ class Streamed:
             return event.relay if whole else b""  # not ours to judge; but half an event is none
         if chunk.error:
             return self._fail("upstream_error", event.relay)
+        if self._came is not None:
+            self._came(event.data)
         if self._gate is None:
             return self._relayed(event, event.data, chunk)
         return self._passed(self._gate.feed((event, chunk), event.data, _calls_in(chunk)))
@@ -224,6 +248,7 @@ class Streamed:
 
     def _piece(self, position: int, piece: _Piece, data: bytes) -> tuple[bytes, bytes]:
         index = piece.index or 0
+        self._note_calls(index, piece.delta)
         choice = self._choices.get(index)
         if choice is None:
             choice = self._choices[index] = _Choice(Reader(self._watch) if self._watch.reads_text else None)
@@ -253,8 +278,20 @@ class Streamed:
         before = self._made(data, index, {"content": splice.quote(text)}) if text else b""
         return before + (self._made(data, index, _encoded(notes)) if notes else b""), data
 
+    def _note_calls(self, index: int, delta: _Delta | None) -> None:
+        if delta is None or not (delta.tool_calls or delta.function_call):
+            return
+        listed = delta.tool_calls if isinstance(delta.tool_calls, list) else []
+        for one in map(calls.entry, (*listed, {"function": delta.function_call})):
+            # Where a server numbers none, each comes whole: another name is another call.
+            key = (index, one.number if one.number is not None else -1 - len(self._called))
+            if one.name:
+                self._called[key] = self._called.get(key, "") + one.name
+
     def _handed_on(self, text: str) -> str:
         self.text_chars += len(text)
+        if self._text is not None and text:
+            self._text.append(text)
         return text
 
     @staticmethod

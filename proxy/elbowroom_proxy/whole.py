@@ -7,6 +7,7 @@ completion, is handed back as it is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -21,6 +22,8 @@ from elbowroom_proxy import calls, splice
 
 class _Message(Struct):
     content: Any = None
+    tool_calls: Any = None
+    function_call: Any = None
     annotations: Any = None
 
 
@@ -50,6 +53,8 @@ class Whole(Struct, frozen=True):
     calls_refused: int = 0  # calls that are not in the body
     calls_tainted: int = 0  # calls that say what only others said
     refused: bool = False  # it cites what nobody gave out, and must not be handed on
+    calls: tuple[str, ...] = ()  # names that the body calls, each once
+    text: str = ""  # all that it says, its choices one after another
 
     @property
     def finish_reason(self) -> str | None:
@@ -85,6 +90,8 @@ def whole(body: bytes, watch: Watch) -> Whole:
         refused,
         tainted,
         any(reader.refused for reader in readers),
+        tuple(dict.fromkeys(name for choice in completion.choices for name in _called(choice.message))),
+        "\n".join(texts),
     )
 
 
@@ -102,6 +109,16 @@ def _noted(body: bytes, position: int, message: _Message, reader: Reader, shown:
     if flagged := reader.flagged():
         body = splice.add(body, FLAGS, msgspec.json.encode(flagged), *path)
     return body
+
+
+def _called(message: _Message | None) -> Iterator[str]:
+    """The names of its calls."""
+    if message is None:
+        return
+    listed = message.tool_calls if isinstance(message.tool_calls, list) else []
+    for one in (*listed, {"function": message.function_call}):
+        if name := calls.entry(one).name:
+            yield name
 
 
 def _text(choice: _Choice) -> str:

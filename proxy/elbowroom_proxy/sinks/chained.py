@@ -54,6 +54,7 @@ class Chained:
         self._lines: list[bytes] = []
         self._file: int | None = None
         self._heads: int | None = None
+        self._size = 0  # bytes of the file
         self._begin()
 
     @property

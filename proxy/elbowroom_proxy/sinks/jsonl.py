@@ -113,7 +113,7 @@ class JsonlSink:
         return True
 
     async def intend(self, intent: Mapping[str, Any]) -> None:
-        """On the disk, and synced, when it returns. Raises `TraceUnavailable` where that cannot be or takes too long."""
+        """On the disk, and synced, when it returns. Raises `TraceUnavailable` where that cannot be or takes long."""
         loop = asyncio.get_running_loop()
         said: asyncio.Future[None] = loop.create_future()
         try:

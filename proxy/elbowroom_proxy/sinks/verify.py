@@ -123,7 +123,7 @@ class _Folder:
         for at, raw in self._whole_lines(path):
             if ids is not None:
                 ids(_trace_id(raw))
-            version = (line.decode(raw) or {}).get("written_as", 1)
+            version = (line.plain(raw) or {}).get("version", 1)
             if parse(raw) is not None or version >= FIRST_CHAINED:
                 says = "a line of a chain, or of a time when each was in one, in a file that names no writer"
                 self.findings.append(Finding("unchained", f"{path.name}:{at}", says))
@@ -162,4 +162,4 @@ def _number(path: Path) -> int:
 
 
 def _trace_id(raw: bytes) -> str:
-    return str((line.decode(raw) or {}).get("trace_id"))
+    return str((line.plain(raw) or {}).get("trace_id"))

@@ -7,16 +7,25 @@ Does not know: where records are kept, or any text of a document, message or ans
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from elbowroom.account.requested import Instruction, ResultSince, Tools
 from elbowroom.budget.hold import Amounts
 from elbowroom.records import Cohort, Count, Decision, Drop, Principal
 
-VERSION = 1
+VERSION = 2
 _NOT_CUT = ("whole", "compressed")
+DEGRADED = {  # what a note says, in a word
+    "count_cache_degraded": "counts_recomputed",
+    "not_counted": "not_counted",
+    "degraded: earlier turns were dropped without a summary": "summary_missing",
+    "degraded: the reranker gave no order, the caller's was taken": "rerank_missing",
+    "the provider's counting endpoint could not be reached": "count_endpoint_failed",
+}
 
 
 class Billed(Struct, frozen=True):
@@ -81,6 +90,13 @@ class Aside(Struct, frozen=True):
     failed: str = ""  # why there was no answer
 
 
+class Captured(Struct, frozen=True):
+    """Which texts of the request were kept beside its record."""
+
+    kept: str  # "redacted" or "full"
+    until: str  # the last day, as in 2026-12-31
+
+
 class Facts(Struct, frozen=True, kw_only=True):
     """What the service knows and the engine does not. Times in ms, measured by the service."""
 
@@ -109,6 +125,12 @@ class Facts(Struct, frozen=True, kw_only=True):
     disconnected: bool = False
     hold: Held | None = None  # None: nothing of whoever asks is limited
     settlement: Settlement | None = None  # None: nothing was held
+    counter: str | None = None  # by what tokens were counted: file name in `count/`, family and vocabulary
+    instructions: tuple[Instruction, ...] = ()
+    tools: Tools = Tools()
+    results_since: tuple[ResultSince, ...] = ()  # tool results behind the last question
+    hash_key_id: str | None = None  # of the key that every hash in here is made with
+    captured: Captured | None = None  # None: no text of it was kept
     notes: tuple[str, ...] = ()  # degradations that only the service can see
     killed: bool = False  # the kill switch was on: `mode` is what was carried out
     cohort: Cohort | None = None  # None: its mode did not depend on a rollout
@@ -124,6 +146,7 @@ def record(outcome: Decision | None, facts: Facts) -> dict[str, Any]:
         None if counted is None or facts.billed is None else facts.billed.prompt_tokens - counted.tokens
     )
     story["notes"] = [*(outcome.notes if outcome is not None else ()), *facts.notes]
+    story["degradations"] = list(_degradations(outcome, facts))
     return story
 
 
@@ -169,6 +192,17 @@ def _decided(decision: Decision | None) -> dict[str, Any]:
         # What a model or a retriever said is no number: it stays out, as all texts do.
         "answers": [[None if isinstance(one, str) else one for one in answer] for answer in decision.answers],
     }
+
+
+def _degradations(decision: Decision | None, facts: Facts) -> Iterator[str]:
+    """What did not work as it should while the request was served all the same, in words that can be counted."""
+    yield from dict.fromkeys(f"{one.purpose}_failed" for one in facts.asides if one.failed)
+    if facts.hold is not None and facts.hold.state == "open":
+        yield "ledger_open"
+    notes = {*facts.notes, *(decision.notes if decision is not None else ())}
+    yield from (word for note, word in DEGRADED.items() if note in notes)
+    if decision is not None and any(fate.reason is Drop.REDACTION_FAILED for fate in decision.documents):
+        yield "redaction_failed"
 
 
 def _too_much(decision: Decision) -> list[dict[str, Any]]:

@@ -95,6 +95,7 @@ def _admitted(label: str, one: Admitted, also_in: Ids, disputes: Ids, hash_key: 
             decision="admitted",
             label=label,
             tokens=tokens,
+            digest_sent=keyed(one.body, hash_key),
             spans=spans,
             form=one.form,
             detail=_form(one) if len(parts) == 1 else f"merged with {_others(parts, part)}",

@@ -28,6 +28,7 @@ class Ready(Struct, frozen=True):
     results: Mapping[int, Checked] = {}
     tools: frozenset[str] | None = None  # the only names that an answer may call; None: nobody looks
     tools_removed: tuple[str, ...] = ()
+    tools_removed_by: Mapping[str, tuple[str, ...]] = {}  # whose lists lack them
     edits: tuple[Edit, ...] = ()
     notes: tuple[str, ...] = ()
     denied: tuple[Denied, ...] = ()
@@ -51,16 +52,16 @@ def ready(request: Request, policy: Policy, rights: Rights, known: Known) -> Rea
     told = {index: tool.access if tool is not None else None for index, tool in said.items()}
     permitted = permit(lifted.request.documents, rights, told)
     asked = request.context.query_class
-    lists = (
-        policy.tools_allow,
-        policy.query_class(asked).tools_allow if asked else None,
-        rights.principal.tools,
-        None if keeps_egress(permitted.labels, policy.access) else _staying(request, policy),
-    )
-    gated = tools_out(request.fields, request.params, lists)
+    lists = {
+        "policy": policy.tools_allow,
+        "class": policy.query_class(asked).tools_allow if asked else None,
+        "key": rights.principal.tools,
+        "label": None if keeps_egress(permitted.labels, policy.access) else _staying(request, policy),
+    }
+    gated = tools_out(request.fields, request.params, lists.values())
     results = check_results(lifted.request, names, policy, known, besides=lifted.homes)
     messages = tuple(with_result(message, results.get(index)) for index, message in enumerate(lifted.request.messages))
-    watched = lifted.request.tagged or bool(policy.tools) or any(names is not None for names in lists)
+    watched = lifted.request.tagged or bool(policy.tools) or any(names is not None for names in lists.values())
     removed = (Edit.TOOLS_REMOVED,) if gated.removed else ()
     members = {"fields": dict(gated.fields), "params": dict(gated.params)} if removed else {}
     edits = {
@@ -76,6 +77,10 @@ def ready(request: Request, policy: Policy, rights: Rights, known: Known) -> Rea
         results=results,
         tools=gated.names if watched else None,
         tools_removed=gated.removed,
+        tools_removed_by={
+            name: tuple(by for by, names in lists.items() if names is not None and name not in names)
+            for name in gated.removed
+        },
         edits=(*removed, *lifted.edits, *(edit for edit, happens in edits.items() if happens)),
         notes=lifted.notes + permitted.notes,
         denied=permitted.denied,

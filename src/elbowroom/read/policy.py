@@ -23,6 +23,14 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Base of everything an operator writes: unknown keys are errors."""
 
 
+class Files(Struct, frozen=True):
+    """What a policy was read from: each file's name, without its folders, and its text."""
+
+    policy: tuple[str, str]
+    classes: tuple[tuple[str, str], ...] = ()
+    sources: tuple[str, str] | None = None
+
+
 class Answer(Config, frozen=True):
     """The room kept for the answer when the client names no maximum."""
 
@@ -274,6 +282,7 @@ class Policy(Config, frozen=True):
     classes: tuple[QueryClass, ...] = (QueryClass("general"),)
     sources: Registry = Registry()  # what is registered of the places that documents come from
     digest: str = ""  # of the bytes this was read from
+    files: Files | None = None  # those bytes
 
     def query_class(self, name: str) -> QueryClass:
         """The class of that name; one that nobody wrote down has the default numbers and no cues."""

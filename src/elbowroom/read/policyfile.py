@@ -14,7 +14,7 @@ from msgspec import structs
 
 from elbowroom.read import yaml
 from elbowroom.read.classify import compiled
-from elbowroom.read.policy import ASSUME, Policy, QueryClass
+from elbowroom.read.policy import ASSUME, Files, Policy, QueryClass
 from elbowroom.read.resultschema import NoSchema, fault_of
 from elbowroom.read.sources import read_sources
 
@@ -22,6 +22,7 @@ _BESIDE = {
     "classes": "each class has a file of its own in classes/",
     "sources": "sources have a file of their own, sources.yaml",
     "digest": "it is worked out",
+    "files": "they are what was read",
 }
 # `(a+)+` and its like: whether a text matches can take longer than anybody waits.
 _NESTED_REPEAT = re.compile(r"\((?:[^()\\]|\\.)*(?<!\\)[*+}](?:[^()\\]|\\.)*\)(?:[*+]|\{\d+,\})")
@@ -71,7 +72,14 @@ def read_policy(
     if sources is not None:
         value = structs.replace(value, sources=read_sources(*sources))
     others = [*classes, sources] if sources is not None else classes
-    return structs.replace(value, digest=_digest([text, *sorted(text for _, text in others)]))
+    digest = _digest([text, *sorted(text for _, text in others)])
+    kept = Files(_named(policy), tuple(map(_named, classes)), _named(sources) if sources is not None else None)
+    return structs.replace(value, digest=digest, files=kept)
+
+
+def _named(file: tuple[str, str]) -> tuple[str, str]:
+    name, text = file
+    return re.split(r"[/\\]", name)[-1], text
 
 
 def _check_names(

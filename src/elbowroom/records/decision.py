@@ -6,6 +6,7 @@ Does not know: how any of it is decided, or what happened afterwards.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -67,6 +68,7 @@ class Fate(Struct, frozen=True):
     neutralised_spans: Spans = ()  # where, in the cleaned text
     message: int | None = None  # like the document's
     digest: str = ""  # keyed hash of the text as it came
+    digest_sent: str = ""  # and of what was sent of the passage; empty where nothing was
     stale_score: bool = False  # what was scored is not, word for word, what is sent
     form: str = "whole"  # or how it was shortened: "excerpt", "highlights", "parent", "summary"
     disputes: tuple[str, ...] = ()  # ids of passages that are versions of the same text and say something else
@@ -159,6 +161,7 @@ class Decision(Struct, frozen=True):
     fallback: str | None = None  # what was done about it, as the class's `on_insufficient` says
     now: float | None = None  # the time that documents were held against, seconds since 1970; None: none had to be
     tools_removed: tuple[str, ...] = ()  # names, as the client gave them
+    tools_removed_by: Mapping[str, tuple[str, ...]] = {}  # whose lists lack them: "policy", "class", "key", "label"
     labels: tuple[str, ...] = ()  # of the documents that the principal may see, where it has a key
     label_incomplete: int = 0  # documents denied because their label was missing or could not be read
     limited: bool = False  # somebody's tokens are limited: the count was waited for, and usage asked for
