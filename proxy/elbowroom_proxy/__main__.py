@@ -11,6 +11,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import version
 
 from elbowroom.errors import InvalidConfig
 
@@ -21,12 +22,15 @@ COMMANDS = {
     "counts": "say how far counts were from bills",
     "models": "list the models: windows, how they are counted, what they cost",
     "check": "validate a configuration and say what it means",
+    "keys": "make, list, block and rotate keys",
     "traces": "list the traces, or show one",
     "eval": "measure how much of the expected evidence a policy admits",
     "sweep": "measure it for several numbers of candidates and budgets, and mark the elbow",
     "replay": "decide about traced requests or cases again, and show what another policy changes",
     "classify": "say which class routing makes of each question",
     "dedupe": "say which pairs of texts are copies, and which disagree",
+    "shadow": "compare requests in shadow with what was proposed for them",
+    "kill": "turn the kill switch, or say how it stands",
     "demo": "send sample requests through a proxy of its own, and show what happens to them",
 }
 
@@ -35,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """0: done. 1: the command's own no, such as a refused request. 2: it could not be called like this."""
     words = list(sys.argv[1:] if argv is None else argv)
     parser = ArgumentParser(prog="elbowroom", description="Packs evidence into prompts, and says why.")
+    parser.add_argument("--version", action="store_true", help="say which version this is")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, says in COMMANDS.items():
@@ -44,6 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             module.arguments(command)
             command.set_defaults(run=module.run)
     args = parser.parse_args(words)
+    if args.version:
+        print("elbowroom", version("elbowroom"))  # noqa: T201
+        return 0
     if args.run is None:
         parser.print_help()
         return 2

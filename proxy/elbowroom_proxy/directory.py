@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -29,7 +29,7 @@ LEFT = "leaves documents to the provider, so nobody's access to them could be ch
 Moment = Annotated[dt.datetime, Meta(tz=True)]
 
 
-class SecretRow(Config, frozen=True):
+class SecretRow(Config, frozen=True, omit_defaults=True):
     """What is kept of a key that was given out."""
 
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
@@ -38,7 +38,7 @@ class SecretRow(Config, frozen=True):
     until: Moment | None = None  # it was replaced, and holds until then
 
 
-class KeyRow(Level, frozen=True, kw_only=True):
+class KeyRow(Level, frozen=True, kw_only=True, omit_defaults=True):
     """One entry of `keys`: one holder, whatever key it has at the moment."""
 
     name: Name  # the principal's, in traces and in `users` of labels
@@ -73,6 +73,13 @@ class Directory(Struct, frozen=True):
     rows: tuple[KeyRow, ...] = ()
     closed: bool = False  # there is a file of keys, be they all blocked: nobody is let in without one
     digest: str = ""  # SHA-256 of the file, in hex
+
+    @property
+    def accounts(self) -> Iterator[Account]:
+        """Everybody's who could be charged: of each organisation, each team, each key."""
+        for units in (self.orgs.orgs, self.orgs.teams, self.units):
+            for unit in units.values():
+                yield unit.account
 
     def account(self, principal: Principal) -> Account | None:
         """Whom its requests are charged to; None: nobody, as in open mode. Raises `InvalidApiKey` where its team or its
@@ -122,7 +129,8 @@ def read(text: bytes | None, file: str, orgs: Orgs, written: Written) -> Directo
         else:
             above = orgs.find(row.org, row.team)
             if above is None:
-                raise fault(f"{at}.team", f"there is no team {row.org}/{row.team}")
+                what = f"there is no team {row.org}/{row.team}" if row.org else "a team is an organisation's: say whose"
+                raise fault(f"{at}.team", what)
             unit = units[row.name] = below(at, above, "key", row.name, row, written, fault)
             rights = unit.rights
         if rights.tenant is not None and rights.clearance is None:

@@ -19,12 +19,17 @@ from elbowroom_proxy.directory import Directory
 
 
 def read(
-    folder: Path, orgs_file: str | None, keys_file: str | None, written: Written, files: Files
+    folder: Path, named_orgs: str | None, named_keys: str | None, written: Written, files: Files
 ) -> tuple[Path, Directory]:
     """The file of the keys, there or not, and everybody who may ask. Raises `InvalidConfig` with file and line."""
-    keys = folder / (keys_file or "keys.yaml")
+    keys = keys_file(folder, named_keys)
     # keys.yaml is watched by itself, so it is none of the files whose change makes all of them be read again.
-    return keys, directory.read(directory.kept(keys), str(keys), _orgs(folder, orgs_file, written, files), written)
+    return keys, directory.read(directory.kept(keys), str(keys), _orgs(folder, named_orgs, written, files), written)
+
+
+def keys_file(folder: Path, named: str | None) -> Path:
+    """Where keys stand, if there are any."""
+    return folder / (named or "keys.yaml")
 
 
 def _orgs(folder: Path, named: str | None, written: Written, files: Files) -> Orgs:

@@ -147,8 +147,7 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ, file
     """
     again = partial(load, file, environ)  # with `files`
     files = Files() if files is None else files
-    file = file or config_folder() / "elbowroom.yaml"
-    marked = yaml.read(files.text(file), str(file), File)
+    file, marked = _marked(file, files)
     if not marked.value.model_list:
         raise marked.fault("model_list", "names no model, so nothing can be served")
     general = _general(marked, environ)
@@ -163,8 +162,7 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ, file
         )
         for i, row in enumerate(marked.value.model_list)
     }
-    policy = load_policy(file.parent / general.policy if general.policy else config_folder() / "policy.yaml", files)
-    policies = {name: load_policy(file.parent / one, files) for name, one in general.policies.items()}
+    policy, policies = _policies(file.parent, general, files)
     for one in (policy, *policies.values()):
         asked.check(one, catalog.by_name, marked.fault)
     counters = {
@@ -182,7 +180,7 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ, file
         if (endpoint := addresses.count_endpoint(f"model_list[{i}]", row, marked.fault, resolve)) is not None
     }
     written = Written(policy, policies, frozenset(catalog.by_name))
-    keys_file, found = membership.read(file.parent, general.orgs, general.keys, written, files)
+    kept_in, found = membership.read(file.parent, general.orgs, general.keys, written, files)
     identities = _identities(marked, written, file.parent, environ)
     if identities.jwt is not None and not found.orgs.teams:
         raise marked.fault("jwt", "a token names its organisation and team, and there are none: write orgs.yaml")
@@ -204,8 +202,37 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ, file
         identities=identities,
         traces=tracing.checked(marked.value.traces, marked.fault),
         directory=found,
-        keys_file=keys_file,
+        keys_file=kept_in,
     )
+
+
+def who(file: Path | None = None) -> tuple[Path, Directory]:
+    """Where keys are kept, and who may ask, of a configuration whose environment need not be at hand. Raises
+    `InvalidConfig` with file and line.
+    """
+    files = Files()
+    file, marked = _marked(file, files)
+    general = marked.value.general_settings
+    policy, policies = _policies(file.parent, general, files)
+    written = Written(policy, policies, frozenset(row.model_name for row in marked.value.model_list))
+    return membership.read(file.parent, general.orgs, general.keys, written, files)
+
+
+def keys_file(file: Path | None = None) -> Path:
+    """Where keys are kept, whatever else of the configuration does not hold. Raises `InvalidConfig`."""
+    file, marked = _marked(file, Files())
+    return membership.keys_file(file.parent, marked.value.general_settings.keys)
+
+
+def _marked(file: Path | None, files: Files) -> tuple[Path, yaml.Marked[File]]:
+    file = file or config_folder() / "elbowroom.yaml"
+    return file, yaml.read(files.text(file), str(file), File)
+
+
+def _policies(folder: Path, general: General, files: Files) -> tuple[Policy, dict[str, Policy]]:
+    """The default one, and those that have names."""
+    policy = load_policy(folder / general.policy if general.policy else config_folder() / "policy.yaml", files)
+    return policy, {name: load_policy(folder / one, files) for name, one in general.policies.items()}
 
 
 def load_policy(file: Path, files: Files | None = None) -> Policy:

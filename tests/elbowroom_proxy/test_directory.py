@@ -140,6 +140,7 @@ MISTAKES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({**BOT, "secrets": [{"sha256": "ab" * 32, "prefix": "sk-secret"}]}, {}, "length <= 6"),
     ({**BOT, "name": "other"}, {}, "another key of that name or of that SHA-256 (keys[1])"),
     (row("ann", "sk-eb-2", team="none"), {}, "there is no team acme/none (keys[1].team)"),
+    (row("ann", "sk-eb-2", org=None), {}, "say whose (keys[1].team)"),
     (row("ann", "sk-eb-2", team=None), {}, "belongs to an organisation and a team (keys[1])"),
     (row("ann", "sk-eb-2", team=None, org="none", role="admin"), {}, "no organisation none (keys[1].org)"),
     (row("ann", "sk-eb-2", team=None, role="admin", rpm_limit=1), {}, "has no limits (keys[1])"),
