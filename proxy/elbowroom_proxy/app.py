@@ -97,6 +97,7 @@ class Service:
         self.metrics = Metrics()
         self.metrics.watch(self.tokens)
         self.metrics.watch_endpoints(self.endpoint_counts)
+        self.metrics.watch_sink(self.sink)
         self.books = Books(self.ledger, self.metrics.holds, general.ledger, lambda: self.keys.directory.orgs.orgs)
         self.keys = WatchedKeys(settings.directory, settings.keys_file)
         self.index = SqliteIndex(folder)
@@ -212,9 +213,9 @@ class Service:
     def _again(self, settings: Settings) -> Again:
         """Replays have a memory of counts of their own: they run on threads, and no request waits for one."""
         policies = (settings.policy, *settings.policies.values())
-        keys = structs.replace(self._secrets, hash=self._content.hash)
-        tokens = Tokens(self.vocabularies, secret=keys.counts)
-        return Again(settings, keys, policies, offline(tokens.count_now, {"lexical": bm25}))
+        keys, folder = self._secrets, self._folder
+        answer = offline(Tokens(self.vocabularies, secret=keys.counts).count_now, {"lexical": bm25})
+        return Again(settings, keys, policies, answer, folder=folder, kept=partial(beside.policy, folder))
 
     def review(self) -> ui.Review:
         """What the pages of the review desk are made from."""

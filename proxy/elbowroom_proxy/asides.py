@@ -1,7 +1,7 @@
 """What is asked beside the answer itself: an order, further documents, fewer words. Each in its time, or not at all.
 
 Knows: how to ask a model through the upstream it has anyway, that what was summed up once need not be again, what each
-call took and cost, and that a failure is an empty answer with a reason.
+call took and cost, that it is held for before and settled after, and that a failure is an empty answer with a reason.
 Does not know: why the engine asks, what it does without an answer, or any adapter.
 """
 
@@ -13,14 +13,17 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any
+from typing import Protocol
 
 import structlog
 from msgspec import structs
 
 from elbowroom.account.trace import Aside
-from elbowroom.errors import ElbowroomError
+from elbowroom.budget.cost import cost
+from elbowroom.budget.usage import Usage, usage_of
+from elbowroom.errors import ElbowroomError, Overloaded, UpstreamUnreached
 from elbowroom.needs import Answer, AsideNeed, NeedRerank, NeedRetrieve, NeedSummary
+from elbowroom.price import Price
 from elbowroom.records import Model
 from elbowroom.write.place import output_limit
 from elbowroom_proxy.ports import Call, Reranker, Retriever, TextCache, Upstream
@@ -29,6 +32,7 @@ from elbowroom_proxy.sealed import Sealer
 REMEMBERED = 512  # summaries in this process
 PURPOSES = {"talk": "summary", "passage": "compress"}
 LARGEST = 1 << 20  # bytes of an answer; a longer one is no summary
+FRAMING = 1024  # tokens that a maker may put around a request; its bytes bound the rest
 
 ASK = {
     "talk": "Summarise the conversation below for a model that will go on with it. Keep names, figures, decisions, "
@@ -46,7 +50,28 @@ class Unanswered(Exception):
     """Why there is no summary."""
 
 
-async def nobody(_: AsideNeed, __: list[Aside]) -> Answer:
+class Ending:
+    """How far a call came, for whoever pays."""
+
+    def __init__(self) -> None:
+        self.asked = True  # it may have been worked on
+        self.usage: Usage | None = None
+
+
+class Bill(Protocol):
+    """What is held for one call."""
+
+    def end(self, usage: Usage | None = None, micro_usd: int | None = None, *, asked: bool = True) -> None: ...
+
+
+class Purse(Protocol):
+    """Who pays for the calls of one request."""
+
+    async def beside(self, prompt: int, answer: int, price: Price | None, micro_usd: int = 0) -> Bill | None:
+        """Holds for one call; None: nothing need be held. Raises an `ElbowroomError` where there is not enough left."""
+
+
+async def nobody(_: AsideNeed, __: list[Aside], ___: Purse | None = None) -> Answer:
     """Where nobody can be asked."""
     return ()
 
@@ -78,15 +103,15 @@ class Asides:
         self._retrieve_timeout = retrieve_timeout
         self._summaries: OrderedDict[str, str] = OrderedDict()
 
-    async def answer(self, need: AsideNeed, told: list[Aside]) -> Answer:
+    async def answer(self, need: AsideNeed, told: list[Aside], purse: Purse | None = None) -> Answer:
         """The answer; none where there is none to be had."""
         start = time.perf_counter()
         if isinstance(need, NeedRerank):
-            answer, aside = await self._rerank(need)
+            answer, aside = await self._rerank(need, purse)
         elif isinstance(need, NeedRetrieve):
             answer, aside = await self._retrieve(need)
         else:
-            answer, aside = await self._summary(need)
+            answer, aside = await self._summary(need, purse)
         told.append(structs.replace(aside, ms=round(1000 * (time.perf_counter() - start), 3)))
         if aside.failed:
             log.warning("aside", purpose=aside.purpose, by=aside.by, error=aside.failed)
@@ -98,11 +123,19 @@ class Asides:
         if self._retriever is not None:
             await self._retriever.close()
 
-    async def _rerank(self, need: NeedRerank) -> tuple[Answer, Aside]:
-        aside = Aside("rerank", need.by)
+    async def _rerank(self, need: NeedRerank, purse: Purse | None) -> tuple[Answer, Aside]:
+        aside, reranker = Aside("rerank", need.by), self._rerankers[need.by]
         try:
             async with asyncio.timeout(self._rerank_timeout):
-                scored = await self._rerankers[need.by].scores(need.question, need.texts)
+                most = 0 if purse is None else reranker.most(need.question, need.texts)
+                bill = await purse.beside(0, 0, None, most) if purse is not None and most else None
+                money = None
+                try:
+                    scored = await reranker.scores(need.question, need.texts)
+                    money = scored.micro_usd
+                finally:
+                    if bill is not None:
+                        bill.end(micro_usd=money)
         except ElbowroomError as error:
             return (), structs.replace(aside, failed=error.message)
         except TimeoutError:
@@ -121,14 +154,14 @@ class Asides:
         except TimeoutError:
             return (), structs.replace(aside, failed="it did not answer in time")
 
-    async def _summary(self, need: NeedSummary) -> tuple[Answer, Aside]:
+    async def _summary(self, need: NeedSummary, purse: Purse | None) -> tuple[Answer, Aside]:
         aside, key = Aside(PURPOSES[need.of], need.model), self._key(need)
         known = await self._remembered(key)
         if known is not None:
             return (known,), structs.replace(aside, cached=True)
         try:
             async with asyncio.timeout(need.timeout):
-                text, usage = await self._asked(need)
+                text, usage = await self._asked(need, purse)
         except (Unanswered, ElbowroomError) as error:
             return (), structs.replace(aside, failed=str(error))
         except TimeoutError:
@@ -136,10 +169,10 @@ class Asides:
         self._remember(key, text)
         if self._cache is not None:
             await self._cache.put_text(key, self._sealer.seal(key, text))
-        prompt, completion = _tokens(usage, "prompt_tokens"), _tokens(usage, "completion_tokens")
         price = self._models[need.model].price
-        cost = None if price is None else round((prompt * price.input + completion * price.output) / 1_000_000)
-        return (text,), structs.replace(aside, prompt_tokens=prompt, completion_tokens=completion, micro_usd=cost)
+        money = None if price is None else cost(price, usage)
+        told = structs.replace(aside, prompt_tokens=usage.prompt, completion_tokens=usage.completion, micro_usd=money)
+        return (text,), told
 
     async def _remembered(self, key: str) -> str | None:
         known = self._summaries.get(key)
@@ -161,7 +194,8 @@ class Asides:
         told = json.dumps([ASK[need.of], need.model, need.max_tokens, need.text]).encode("ascii")
         return f"eb:sum:1:{hashlib.blake2b(told, digest_size=20, key=self._hash_key).hexdigest()}"
 
-    async def _asked(self, need: NeedSummary) -> tuple[str, Any]:
+    async def _asked(self, need: NeedSummary, purse: Purse | None) -> tuple[str, Usage]:
+        """Held for before it is sent, and settled whatever becomes of it. Raises `Unanswered`, `ElbowroomError`."""
         model = self._models[need.model]
         messages = [
             {"role": "system", "content": ASK[need.of].format(tokens=need.max_tokens)},
@@ -171,7 +205,19 @@ class Asides:
         headers = {"content-type": "application/json"}
         # ASCII: a lone surrogate has no other form on the wire.
         call = Call("/chat/completions", json.dumps(body).encode("ascii"), headers, need.model, stream=False)
-        reply = await self._upstreams[need.model].send(call)
+        bill = await purse.beside(len(call.body) + FRAMING, need.max_tokens, model.price) if purse is not None else None
+        end = Ending()
+        try:
+            return await self._answered(call, end)
+        except (Overloaded, UpstreamUnreached):
+            end.asked = False
+            raise
+        finally:
+            if bill is not None:
+                bill.end(end.usage, asked=end.asked)
+
+    async def _answered(self, call: Call, end: Ending) -> tuple[str, Usage]:
+        reply = await self._upstreams[call.model].send(call)
         try:
             raw = b""
             async for chunk in reply.chunks():
@@ -181,18 +227,15 @@ class Asides:
         finally:
             await reply.close()
         if reply.status != 200:
+            end.asked = reply.status >= 500
             raise Unanswered(f"it answered with status {reply.status}")
         try:
             value = json.loads(raw)
+            end.usage = usage_of(value.get("usage"))
             choice = value["choices"][0]
             text, finish = choice["message"]["content"], choice.get("finish_reason")
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
             raise Unanswered("its answer is no chat completion") from None
         if not isinstance(text, str) or not text.strip() or finish != "stop":
             raise Unanswered(f"it gave no whole summary ({finish})")
-        return text, value.get("usage")
-
-
-def _tokens(usage: Any, name: str) -> int:
-    found = usage.get(name) if isinstance(usage, dict) else None
-    return found if isinstance(found, int) else 0
+        return text, end.usage or Usage(0)

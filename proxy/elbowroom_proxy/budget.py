@@ -12,6 +12,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from elbowroom.account import trace
 from elbowroom.budget.cost import cost, dearest
 from elbowroom.budget.hold import Amounts, Denied, Hold, Standing
@@ -166,7 +168,7 @@ class Budget:
         if made is not None and self._settling is None:
             if self._renewal is not None:
                 self._renewal.cancel()
-            self._settling = made.purse.books.work(self._settle(made))
+            self._settling = made.purse.books.work(self._settle(made, self.usage))
         return self._settling
 
     async def settled(self) -> None:
@@ -205,18 +207,19 @@ class Budget:
         made.purse.books.work(made.purse.books.renew(self._ident, made.purse.account))
         self._renew_later(made)
 
-    async def _settle(self, made: _Made) -> None:
-        books, ending = made.purse.books, await self._ending(made)
+    async def _settle(self, made: _Made, usage: Usage | None) -> None:
+        books, ending = made.purse.books, await self._ending(made, usage)
         ended = await books.end(self._ident, made.purse.account, ending.amounts, made.begun)
         done = "released" if ending.amounts is None else "settled"
         state = "pending" if ended is None else done if ended.state == "settled" else ended.state
         books.metrics.settlements.labels(ending.by, state).inc()
-        overrun = Amounts() if ended is None else ended.overrun
+        # A rate takes the room that was kept for the answer; a longer one is no overrun.
+        overrun = Amounts() if ended is None else structs.replace(ended.overrun, rate_tokens=0)
         self.settlement = trace.Settlement(ending.by, state, ending.amounts or Amounts(), overrun)
 
-    async def _ending(self, made: _Made) -> _Ending:
+    async def _ending(self, made: _Made, usage: Usage | None) -> _Ending:
         """Nothing is given back that may have been generated."""
-        status, usage = self._status, self.usage
+        status = self._status
         refused = status is not None and (400 <= status < 500 or status in BUSY)
         if usage is None and (refused or not self._sent):
             return _Ending("nothing", None)

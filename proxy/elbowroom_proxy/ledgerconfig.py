@@ -37,6 +37,9 @@ class Ledger(Config, frozen=True):
     on_failure: Literal["deny", "allow"] = "deny"  # what happens to requests while nobody can say what is left
     budget_status: Literal[429, 402] = 429  # of a request for which there is not enough left in a period
     volatile: bool = False  # it is meant that sums of days and months end with the process
+    # Who does not renew a hold for so long is taken for dead, and charged in full: at the next look for such holds.
+    hold: Annotated[float, Meta(gt=0, le=3600)] = 60.0
+    sweep: Annotated[float, Meta(gt=0, le=3600)] = 10.0
 
 
 def read(row: Ledger, fault: Fault, resolve: Resolve) -> Ledger:

@@ -15,6 +15,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.multiprocess import MultiProcessCollector
 
 TOGETHER = "PROMETHEUS_MULTIPROC_DIR"  # the environment's name for the folder in which workers add up
+from elbowroom_proxy.holdmetrics import HoldMetrics
+
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MILLISECONDS = (0.00025, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
@@ -41,6 +43,15 @@ class Questions(Protocol):
     asked: int
     remembered: int
     failed: int
+
+
+class Sink(Protocol):
+    """Where records go."""
+
+    @property
+    def lost(self) -> int: ...
+    @property
+    def waiting(self) -> int: ...
 
 
 class _Watched(NamedTuple):
@@ -131,8 +142,10 @@ class Metrics:
         self.traces_lost = Counter(
             "elbowroom_traces_lost", "Trace records that found the queue full", registry=registry
         )
+        self.holds = HoldMetrics(registry)
 
         self._watched: list[_Watched] = []
+        self._gauged: list[tuple[Gauge, object, str]] = []  # the same, of numbers that fall as well
 
     def watch(self, tokens: Texts) -> None:
         """Shows those counters too."""
@@ -154,6 +167,18 @@ class Metrics:
         for result in ("asked", "remembered", "failed"):
             self._follow(told.labels(result), counts, result)
 
+    def watch_sink(self, sink: Sink) -> None:
+        """Shows how the sink of records is."""
+        lost = Counter("elbowroom_traces_unwritten", "Trace records that the disk did not take", registry=self.registry)
+        self._follow(lost, sink, "lost")
+        waiting = Gauge(
+            "elbowroom_traces_waiting",
+            "Trace records that wait for the disk",
+            registry=self.registry,
+            multiprocess_mode="livesum",
+        )
+        self._gauged.append((waiting, sink, "waiting"))
+
     def render(self) -> bytes:
         """Everything in the text format, of all workers where there are several."""
         self._look()
@@ -172,6 +197,8 @@ class Metrics:
             now = getattr(one.kept_by, one.name)
             one.counter.inc(now - one.shown[0])
             one.shown[0] = now
+        for gauge, kept_by, name in self._gauged:
+            gauge.set(getattr(kept_by, name))
 
     def tell(self, told: Mapping[str, Any]) -> None:
         """Counts one request by its trace record."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ from elbowroom_proxy.answering import drive_here
 from elbowroom_proxy.asked import accepted_by, accepting
 from elbowroom_proxy.principal import OPEN
 from elbowroom_proxy.settings import RERANKERS, Keys, Settings
+from elbowroom_proxy.tracing import kept_keys
 from elbowroom_proxy.vocabularies import live
 
 KNOWN_BYTES = 32 << 20  # of document texts whose analysis is kept
@@ -63,12 +65,22 @@ class Again:
     """Recorded decisions taken again."""
 
     def __init__(
-        self, configured: Settings, keys: Keys, policies: Sequence[Policy], answer: Callable[[Need], Answer]
+        self,
+        configured: Settings,
+        keys: Keys,
+        policies: Sequence[Policy],
+        answer: Callable[[Need], Answer],
+        *,
+        folder: Path | None = None,
+        kept: Callable[[str], Policy | None] = lambda _: None,
     ) -> None:
-        """`keys` are those that the records were made with. A record under one of `policies` is repeated; what a
-        recording does not say is asked of `answer`.
+        """`keys` are those that the records were made with; those of their hashes lie in `folder`. A record under one
+        of `policies`, or under one that is `kept` by its digest, is repeated; what a recording does not say is asked of
+        `answer`.
         """
         self._keys = keys
+        self._folder = folder if folder is not None else Path(configured.general.traces)
+        self._kept = kept
         self._configured = configured
         self._policies = {policy.digest: policy for policy in policies}
         self._answer = answer
@@ -80,11 +92,12 @@ class Again:
         Raises `ElbowroomError` for a body that is no request, or a model that is not configured.
         """
         recorded, tokens = msgspec.convert(story["documents"], list[Fate]), story.get("evidence_tokens", 0)
-        own = self._policies.get(str((story.get("policy") or {}).get("digest")))
+        digest = str((story.get("policy") or {}).get("digest"))
+        own = self._policies.get(digest) or self._kept(digest)
         exact, note = None, "" if own else "the policy of this trace is not at hand"
         if own is not None:
             again = self.recorded(story, asked, own)
-            differing = _differing(story, again)
+            differing = self._differing(story, again)
             exact = not differing
             note = f"not as recorded: {', '.join(differing)}" if differing else ""
         if other is None:
@@ -105,9 +118,30 @@ class Again:
                 outcome = self._decided(story, asked, policy, answers, endpoint=endpoint)
             except _Unfit:
                 continue
-            if not _differing(story, outcome):
+            if not self._differing(story, outcome):
                 break
         return outcome
+
+    def _hash_key(self, story: Mapping[str, Any]) -> bytes | None:
+        """What the record's hashes were made with; None: it was destroyed, or lies elsewhere."""
+        key_id = story.get("hash_key_id")
+        if key_id is None:
+            return self._keys.hash
+        found = kept_keys(self._folder, str(key_id), self._keys.hash)
+        return found.hash if found is not None else None
+
+    def _differing(self, story: Mapping[str, Any], outcome: Packed | Refused | None) -> list[str]:
+        """The fields of the record that came out otherwise. Hashes that nobody can make again say nothing."""
+        if outcome is None:
+            return ["the questions asked"]
+        again = record(outcome.decision, Facts(trace_id="", time=""))
+        plain = msgspec.json.decode(msgspec.json.encode(again))
+        unsaid = () if self._hash_key(story) is not None else ("digest", "digest_sent")
+        if not any(one.get("digest_sent") for one in story["documents"]):
+            unsaid = (*unsaid, "digest_sent")  # an old record
+        for one in (plain, story := dict(story)):
+            one["documents"] = [{n: v for n, v in fate.items() if n not in unsaid} for fate in one["documents"]]
+        return [name for name in DECIDED if plain.get(name) != story.get(name)]
 
     def _decided(
         self, story: Mapping[str, Any], asked: Asked, policy: Policy, answers: list[Answer], *, endpoint: bool
@@ -120,7 +154,7 @@ class Again:
             model=model,
             counter=self._configured.counters[model.name],
             nonce_key=self._keys.nonce,
-            hash_key=self._keys.hash,
+            hash_key=self._hash_key(story) or self._keys.hash,
             known=self._known,
             endpoint=endpoint,
             learned=learned,
@@ -170,15 +204,6 @@ def _fits(answer: Answer, need: Need) -> bool:
         places = all(one is None or isinstance(one, list | tuple) for one in answer)
         return places and len(answer) in (0, len(need.texts))
     return True
-
-
-def _differing(story: Mapping[str, Any], outcome: Packed | Refused | None) -> list[str]:
-    """The fields of the record that came out otherwise."""
-    if outcome is None:
-        return ["the questions asked"]
-    again = record(outcome.decision, Facts(trace_id="", time=""))
-    plain = msgspec.json.decode(msgspec.json.encode(again))
-    return [name for name in DECIDED if plain.get(name) != story.get(name)]
 
 
 def compared(

@@ -94,13 +94,14 @@ def client_headers(upstream: Mapping[str, str], *, decoded: bool, ours: Mapping[
     """The upstream's headers (names in lower case) as the client gets them, with `ours` over them.
 
     `decoded`: the body was decompressed on its way, so `content-encoding` is no longer true. Times to wait are limited
-    to `RETRY_AFTER_MAX`.
+    to `RETRY_AFTER_MAX`. Where `ours` tell of limits, those of the upstream's account go no further.
     """
     named = {name.strip().lower() for name in upstream.get("connection", "").split(",")}
+    left_out = ("x-elbowroom-", "x-ratelimit-") if any(map(_of_limits, ours)) else ("x-elbowroom-",)
     headers = {
         name: value
         for name, value in upstream.items()
-        if name not in _NOT_DOWN and name not in named and not name.startswith("x-elbowroom-")
+        if name not in _NOT_DOWN and name not in named and not name.startswith(left_out)
     }
     if decoded:
         headers.pop("content-encoding", None)
@@ -133,6 +134,10 @@ def decision_headers(trace_id: str, request_id: str, decision: Decision | None) 
         headers["x-elbowroom-prompt-tokens"] = str(decision.counted.tokens)
         headers["x-elbowroom-count-basis"] = decision.counted.basis.value
     return headers
+
+
+def _of_limits(name: str) -> bool:
+    return name.startswith("x-ratelimit-")
 
 
 def _writable(text: str) -> str:

@@ -29,6 +29,7 @@ from elbowroom.write.citations import Citation
 from elbowroom.write.links import Link
 from elbowroom_proxy.calibration import Calibration
 from elbowroom_proxy.metrics import Metrics
+from elbowroom_proxy.ports import Texts
 from elbowroom_proxy.story import Story
 from elbowroom_proxy.whole import Whole
 
@@ -38,18 +39,25 @@ USAGE = {
     "prompt_tokens": 42,
     "completion_tokens": 5,
     "prompt_tokens_details": {"cached_tokens": 16},
-    "completion_tokens_details": {"reasoning_tokens": 3},
+    "completion_tokens_details": {"reasoning_tokens": 3, "cache_write_tokens": 0},
 }
 
 
 class Sink:
     def __init__(self, *, full: bool = False) -> None:
         self.records: list[Mapping[str, Any]] = []
+        self.texts: list[Texts | None] = []
+        self.intents: list[Mapping[str, Any]] = []
         self.full = full
+        self.lost = self.waiting = 0
 
-    def write(self, record: Mapping[str, Any]) -> bool:
+    def write(self, record: Mapping[str, Any], texts: Texts | None = None) -> bool:
         self.records.append(record)
+        self.texts.append(texts)
         return not self.full
+
+    async def intend(self, intent: Mapping[str, Any]) -> None:
+        self.intents.append(intent)
 
     async def close(self) -> None:
         """Keeps everything."""
@@ -132,6 +140,7 @@ def test_a_whole_story(story, sink):
         "completion_tokens": 5,
         "cached_tokens": 16,
         "reasoning_tokens": 3,
+        "cache_write_tokens": 0,
     }
     assert (record["counted"]["tokens"], record["count_error"]) == (40, 2)
     assert record["cited"] == {"verified": ["S1"], "invented": ["S9"], "uncited": ["S2"]}
@@ -172,6 +181,7 @@ def test_details_that_are_no_numbers_count_as_none(story, sink):
         "completion_tokens": 0,
         "cached_tokens": 0,
         "reasoning_tokens": 0,
+        "cache_write_tokens": 0,
     }
 
 

@@ -46,6 +46,16 @@ class Http:
             raise RerankUnavailable("The reranker's answer is not one score a text.")
         return Scored(scores, self._cost(answer, len(texts)))
 
+    def most(self, question: str, texts: Sequence[str]) -> int:
+        """By the number of texts, and by their bytes, which are never fewer than their tokens: each is read with the
+        question.
+        """
+        question_size, *sizes = (len(text.encode("utf-8", "surrogatepass")) for text in (question, *texts))
+        size = sum(sizes) + len(sizes) * question_size
+        units = math.ceil(len(texts) / PER_SEARCH)
+        row = self._row
+        return math.ceil(1_000_000 * (row.input_cost_per_query * units + row.input_cost_per_token * size))
+
     async def close(self) -> None:
         if self._client is not None:
             await self._client.aclose()

@@ -23,6 +23,9 @@ class Lexical:
     async def scores(self, question: str, texts: Sequence[str]) -> Scored:
         return Scored(bm25(question, texts))
 
+    def most(self, question: str, texts: Sequence[str]) -> int:  # noqa: ARG002 -- the port's names
+        return 0
+
     async def close(self) -> None:
         """Holds nothing."""
 

@@ -69,6 +69,7 @@ class Demo:
         """Needs nothing."""
 
     async def send(self, call: Call) -> Reply:
+        call.begins()
         try:
             body = json.loads(call.body)
             messages, window = body["messages"], WINDOWS[body["model"]]

@@ -142,6 +142,7 @@ class Litellm:
         except sdk.Untold as error:
             return untold(error)
         await self._places.enter()
+        call.begins()
         line = Line(self._endpoint.connect_timeout)
         try:
             return await self._answer(asked, line)

@@ -99,6 +99,7 @@ class OpenAI:
     async def send(self, call: Call) -> Reply:
         """Waits for a place and for the head. Raises as the port says."""
         await self._places.enter()
+        call.begins()
         try:
             async with asyncio.timeout(self._endpoint.first_byte_timeout if call.stream else None):
                 response = await self._head(call)

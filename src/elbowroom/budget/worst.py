@@ -7,7 +7,8 @@ Does not know: who pays, what they have left, or how anything was counted.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -19,9 +20,11 @@ from elbowroom.errors import InvalidRequest
 from elbowroom.price import Price
 from elbowroom.read.request import MAX_CHOICES
 from elbowroom.records import Model, Packed, Request
+from elbowroom.write.place import output_limit
 
 # counted: the count and its margin. bytes: a token is a byte at least. window: no model reads more than its window.
 By = Literal["counted", "bytes", "window"]
+_EFFORTS = ("reasoning_effort", "reasoning", "thinking")
 
 
 class Worst(Struct, frozen=True):
@@ -31,10 +34,14 @@ class Worst(Struct, frozen=True):
     by: By  # how the prompt is known
     answer: int  # all choices together
     reserve: int  # of that, what the window keeps free
+    unseen: bool = False  # more may be generated than any piece of the answer shows
 
     def amounts(self, price: Price | None) -> Amounts:
         """What to hold. A model without a price costs no money."""
         return Amounts(self.prompt + self.answer, dearest(price, self.prompt, self.answer), self.prompt + self.reserve)
+
+
+NOTHING = Worst(0, "counted", 0, 0)  # an answer that no model is asked for
 
 
 def worst(request: Request, packed: Packed, model: Model, counter: Counter) -> Worst:
@@ -49,12 +56,21 @@ def worst(request: Request, packed: Packed, model: Model, counter: Counter) -> W
     # Words that were predicted and do not come true are billed beside the maximum.
     choice = most_output(packed.output_limit, model) + len(request.fields.get("prediction", b""))
     answer = choice * choices
-    return Worst(prompt, by, answer, min(answer, window.answer_reserve) if window is not None else answer)
+    reserve = answer if window is None else min(answer, window.answer_reserve)
+    return Worst(prompt, by, answer, reserve, thinks_unseen(model, params))
 
 
 def most_output(told: int | None, model: Model) -> int:
     """Tokens that one choice has at most. `told`: the maximum that went upstream, if one did."""
     return model.max_output_tokens if told is None else min(told, model.max_output_tokens)
+
+
+def thinks_unseen(model: Model, params: Mapping[str, Any]) -> bool:
+    """Whether tokens may be generated, and billed, that no piece of the answer shows."""
+    asked = any(params.get(name) not in (None, "none") for name in _EFFORTS)
+    priced = model.price is not None and model.price.reasoning is not None
+    hidden = output_limit(model) == "max_completion_tokens" or model.family.startswith("gemini")
+    return asked or priced or hidden or not model.known
 
 
 def _prompt(request: Request, packed: Packed, model: Model, counter: Counter) -> tuple[int, By]:

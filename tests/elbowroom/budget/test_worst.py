@@ -11,7 +11,7 @@ from msgspec import structs
 from elbowroom import count
 from elbowroom.budget.cost import dearest
 from elbowroom.budget.hold import Amounts
-from elbowroom.budget.worst import Worst, most_output, worst
+from elbowroom.budget.worst import Worst, most_output, thinks_unseen, worst
 from elbowroom.decision import Setting, decide
 from elbowroom.errors import InvalidRequest
 from elbowroom.price import Price
@@ -153,3 +153,21 @@ def test_who_is_limited_has_every_prompt_counted_and_every_stream_billed(mode: M
 def test_the_decision_says_that_somebody_was_limited():
     assert packed(chat(HELLO), structs.replace(setting(), limited=True)).decision.limited
     assert not packed(chat(HELLO), setting()).decision.limited
+
+
+@pytest.mark.parametrize(
+    ("changed", "params", "unseen"),
+    [
+        ({}, {}, False),
+        ({}, {"reasoning_effort": "none", "reasoning": None}, False),
+        ({}, {"reasoning_effort": "low"}, True),
+        ({}, {"thinking": {"type": "enabled"}}, True),
+        ({"family": "gpt-5"}, {}, True),
+        ({"family": "gemini"}, {}, True),
+        ({"known": False}, {}, True),
+        ({"price": PRICE}, {}, False),
+        ({"price": Price(1, 1, reasoning=2)}, {}, True),
+    ],
+)
+def test_who_may_think_what_nobody_sees(changed: dict[str, Any], params: dict[str, Any], unseen: bool):
+    assert thinks_unseen(structs.replace(MODEL, **changed), params) == unseen
