@@ -11,7 +11,6 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version
 
 from elbowroom.errors import InvalidConfig
 
@@ -50,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             command.set_defaults(run=module.run)
     args = parser.parse_args(words)
     if args.version:
-        print("elbowroom", version("elbowroom"))  # noqa: T201
+        # Only now, since it takes as long as all else that is imported here.
+        print("elbowroom", import_module("importlib.metadata").version("elbowroom"))  # noqa: T201
         return 0
     if args.run is None:
         parser.print_help()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,12 @@ def test_without_a_command_the_commands_are_told(capsys):
     assert main([]) == 2
     told = capsys.readouterr().out
     assert [name for name in COMMANDS if f"\n    {name} " not in told] == []
+
+
+def test_the_version_is_the_projects(capsys):
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"elbowroom {project['version']}\n"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -16,6 +16,7 @@ import msgspec
 import yaml
 
 from elbowroom.errors import InvalidConfig
+from elbowroom.read.choices import choices
 
 T = TypeVar("T")
 
@@ -24,6 +25,7 @@ _SCALARS = {_TAG + kind for kind in ("str", "timestamp", "null", "bool", "int", 
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
 _FRACTION = re.compile(r"[-+]?[0-9]+\.[0-9]*(?:[eE][-+]?[0-9]+)?")
 _WHERE = re.compile(r"(?P<what>.*?)(?: - at (?:`key` in )?`\$(?P<path>.*)`)?", re.DOTALL)
+_WORD = "Invalid enum value "
 _FIELD = re.compile(r"Object contains unknown field `(?P<name>.*)`", re.DOTALL)
 
 
@@ -61,7 +63,7 @@ def read(text: str, file: str, kind: type[T]) -> Marked[T]:
     try:
         return Marked(msgspec.convert({} if plain is None else plain, kind), file, lines)
     except msgspec.ValidationError as error:
-        raise _explained(str(error), file, lines) from None
+        raise _explained(str(error), file, lines, kind) from None
 
 
 class _Plain:
@@ -124,12 +126,16 @@ def _fault(file: str, lines: dict[str, int], path: str, what: str) -> InvalidCon
     return InvalidConfig(f"{file}:{lines[near]}: {what} ({path or 'top level'})", param=path or None)
 
 
-def _explained(message: str, file: str, lines: dict[str, int]) -> InvalidConfig:
+def _explained(message: str, file: str, lines: dict[str, int], kind: Any) -> InvalidConfig:
     """The converter's words, at the line they are about."""
     found = _WHERE.fullmatch(message)
     what, path = (found["what"], found["path"] or "") if found else (message, "")
+    words = choices(kind, path) if what.startswith(_WORD) else ()
     path = path.removeprefix(".").split("[...]")[0]
     unknown = _FIELD.fullmatch(what)
     if unknown:
         return _fault(file, lines, f"{path}.{unknown['name']}" if path else unknown["name"], "there is no such key")
+    if words:
+        said = what.removeprefix(_WORD)
+        return _fault(file, lines, path, f"{said} is none of {', '.join(words)}")
     return _fault(file, lines, path, what[:1].lower() + what[1:])

@@ -1,6 +1,6 @@
 """What an operator writes wrong is named by file and line; what YAML could misread is refused."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pytest
 from hypothesis import given
@@ -16,6 +16,7 @@ class Inner(Config, frozen=True):
     number: Annotated[int, Meta(gt=0)] = 1
     share: float = 0.0
     word: str | None = None
+    kind: Literal["a", "b"] | None = None
 
 
 class Outer(Config, frozen=True):
@@ -63,6 +64,8 @@ def test_an_empty_file_is_all_defaults(text):
         ("name: 1\n", "f:1: expected `str`, got `int` (name)"),
         ("\ninner:\n  number: 0\n", "f:3: expected `int` >= 1 (inner.number)"),
         ("\ninner:\n  number: many\n", "f:3: expected `int`, got `str` (inner.number)"),
+        ("inner: {kind: c}\n", "f:1: 'c' is none of a, b (inner.kind)"),
+        ("by_name:\n  x: {kind: c}\n", "f:1: 'c' is none of a, b (by_name)"),
         ("on: 1\n", "f:1: expected `bool`, got `int` (on)"),
         ("rows: {}\n", "f:1: expected `array`, got `object` (rows)"),
         ("\n\nby_name:\n  a: {number: -1}\n", "f:3: expected `int` >= 1 (by_name)"),
