@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import structlog
 
 from tests.servers import script
 
@@ -35,3 +39,36 @@ def elbowroom(
         timeout=SECONDS,
         check=False,
     )
+
+
+class Done(NamedTuple):
+    """A command that ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Here = Callable[..., Done]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Here]:
+    """The command in this process, for what need not pay for one of its own: `here(*words, **environment)`."""
+    from elbowroom_proxy.__main__ import main
+
+    before = structlog.get_config()
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str | Path, **more: str) -> Done:
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("REDIS_URL", "ELBOWROOM_SECRET"):
+                patch.delenv(name, raising=False)
+            for name, value in more.items():
+                patch.setenv(name, value)
+            capsys.readouterr()
+            status = main([str(word) for word in words])
+        return Done(status, *capsys.readouterr())
+
+    yield run
+    structlog.configure(**before)

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from tests.servers import RedisServer, in_ci
 
 # Their fixtures: running_proxy, fake_upstream, running_desk, browser.
-pytest_plugins = ["tests.upstream", "tests.proxy", "tests.desk", "tests.browser"]
+pytest_plugins = ["tests.upstream", "tests.proxy", "tests.desk", "tests.browser", "tests.command"]
 
 ROOT = Path(__file__).parents[1]
 
