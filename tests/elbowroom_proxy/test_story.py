@@ -39,7 +39,7 @@ USAGE = {
     "prompt_tokens": 42,
     "completion_tokens": 5,
     "prompt_tokens_details": {"cached_tokens": 16},
-    "completion_tokens_details": {"reasoning_tokens": 3, "cache_write_tokens": 0},
+    "completion_tokens_details": {"reasoning_tokens": 3},
 }
 
 
