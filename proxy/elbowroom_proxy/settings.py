@@ -31,6 +31,7 @@ from elbowroom.errors import CountUnavailable, InvalidConfig
 from elbowroom.read import yaml
 from elbowroom.read.catalog import Catalog, Facts, Local, ModelRow, known_as
 from elbowroom.read.policy import Config, Policy
+from elbowroom.read.policy import Files as PolicyFiles
 from elbowroom.read.policyfile import read_policy
 from elbowroom.records import Model
 from elbowroom_proxy import (
@@ -250,6 +251,22 @@ def load_policy(file: Path, files: Files | None = None) -> Policy:
         known_rules=rules.NAMES,
         known_rerankers=RERANKERS | {GIVEN},
         sources=(str(sources), files.text(sources)),
+    )
+
+
+def kept_policy(files: Mapping[str, Any]) -> Policy:
+    """A policy as it was kept beside the records: `{"policy": [name, text], "classes": [...], "sources": ...}`. Raises
+    `InvalidConfig` where this version does not take it.
+    """
+    told = msgspec.convert(files, PolicyFiles)
+    return read_policy(
+        told.policy,
+        told.classes,
+        known_gates=gates.NAMES,
+        known_packers=packers.NAMES,
+        known_rules=rules.NAMES,
+        known_rerankers=RERANKERS | {GIVEN},
+        sources=told.sources,
     )
 
 

@@ -103,3 +103,20 @@ def test_two_services_in_one_process_do_not_add_up():
     one, other = Metrics(), Metrics()
     one.tell(TOLD)
     assert value(other, "elbowroom_request_seconds_count") == 0
+
+
+class Queue:
+    """A sink, as far as metrics look at it."""
+
+    def __init__(self, lost: int, waiting: int) -> None:
+        self.lost, self.waiting = lost, waiting
+
+
+def test_a_sinks_queue_is_shown_as_it_is_now():
+    metrics, sink = Metrics(), Queue(2, 7)
+    metrics.watch_sink(sink)
+    assert b"elbowroom_traces_waiting 7.0" in metrics.render()
+    sink.lost, sink.waiting = 3, 0
+    shown = metrics.render()
+    assert b"elbowroom_traces_waiting 0.0" in shown
+    assert b"elbowroom_traces_unwritten_total 3.0" in shown

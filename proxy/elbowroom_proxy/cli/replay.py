@@ -14,6 +14,7 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import structs
@@ -29,7 +30,7 @@ from elbowroom_proxy.cli.render import line, pad, printable
 from elbowroom_proxy.cli.trials import Bench
 from elbowroom_proxy.replaying import Again, Asked, Told, compared
 from elbowroom_proxy.settings import STATE, Settings
-from elbowroom_proxy.sinks import read
+from elbowroom_proxy.sinks import beside, read
 from elbowroom_proxy.tokens import Tokens
 from elbowroom_proxy.vocabularies import Vocabularies
 
@@ -94,7 +95,7 @@ def _traces(args: Namespace) -> Iterator[Told | str]:
     """Each request whose trace is found: as recorded, and under another policy."""
     configured = settings.load(args.config)
     others = [settings.load_policy(file) for file in args.policy or ()]
-    again = again_as(configured, others)
+    again = again_as(configured, others, args.folder)
     try:
         data = lines.content(args.requests)
     except OSError as error:
@@ -117,13 +118,17 @@ def _traces(args: Namespace) -> Iterator[Told | str]:
                 yield f"{at}: {error.message}"
 
 
-def again_as(configured: Settings, others: Sequence[Policy]) -> Again:
-    """Repeats what this configuration recorded, on this machine, under its own policy and under `others`."""
+def again_as(configured: Settings, others: Sequence[Policy], folder: Path | None = None) -> Again:
+    """Repeats what this configuration recorded, on this machine, under the policies that lie beside the records in
+    `folder`, under its own policy and under `others`.
+    """
     general = configured.general
     kept = (STATE / "secret").is_file()
     keys = settings.keys(general if general.secret or kept else structs.replace(general, secret=OFFLINE_SECRET))
     tokens = Tokens(Vocabularies(files=configured.tokenizers), secret=keys.counts)
-    return Again(configured, keys, (configured.policy, *others), answering(tokens))
+    folder = folder if folder is not None else Path(general.traces)
+    policies = (configured.policy, *others)
+    return Again(configured, keys, policies, answering(tokens), folder=folder, kept=partial(beside.policy, folder))
 
 
 def _lines(told: Told) -> Iterator[str]:

@@ -19,7 +19,10 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from elbowroom.account.captured import captured, cleaner
+from elbowroom.errors import InvalidConfig
+from elbowroom.read.policy import Policy
 from elbowroom_proxy.ports import Capture, Texts
+from elbowroom_proxy.settings import kept_policy
 from elbowroom_proxy.sinks import line
 
 POLICIES = "policies"
@@ -85,10 +88,20 @@ def put(path: Path, data: bytes) -> None:
         raise
 
 
-def policy(folder: Path, digest: str) -> dict[str, Any] | None:
+def policy_files(folder: Path, digest: str) -> dict[str, Any] | None:
     """The files of a policy, as `{"policy": [name, text], "classes": [...], "sources": ...}`; None: not kept here."""
     data = _read(folder / POLICIES, digest)
-    return None if data is None else line.decode(data)
+    return None if data is None else line.plain(data)
+
+
+def policy(folder: Path, digest: str) -> Policy | None:
+    """A policy out of its files; None where it is not kept here, is not what it was, or says what nobody here knows."""
+    files = policy_files(folder, digest)
+    try:
+        found = kept_policy(files) if files is not None else None
+    except (InvalidConfig, msgspec.ValidationError):
+        return None
+    return found if found is not None and found.digest == digest else None
 
 
 def instruction(folder: Path, digest: str) -> str | None:
@@ -110,11 +123,6 @@ def capture(folder: Path, story: Mapping[str, Any], key: bytes) -> dict[str, Any
     except (InvalidTag, ValueError):
         return None
     return line.decode(plain)
-
-
-def files_of_policy(files: Mapping[str, Any]) -> bytes:
-    """How a policy's files are kept: the names without their folders, which are nobody's business."""
-    return msgspec.json.encode(files)
 
 
 def _read(folder: Path, name: str) -> bytes | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 
+import msgspec
 import pytest
 
+from elbowroom_proxy import settings
 from elbowroom_proxy.ports import Capture, Texts
 from elbowroom_proxy.sinks import beside
 from elbowroom_proxy.sinks.beside import Beside
@@ -28,7 +30,7 @@ def test_a_policy_is_kept_once_and_touched_each_day(tmp_path):
         kept.keep(Texts(policy=("digest", text)), "2026-03-01")
     path = tmp_path / "policies" / "digest"
     assert path.read_bytes() == b'{"policy":1}'
-    assert beside.policy(tmp_path, "digest") == {"policy": 1}
+    assert beside.policy_files(tmp_path, "digest") == {"policy": 1}
     os.utime(path, (0, 0))
     kept.keep(Texts(policy=("digest", b"another")), "2026-03-01")
     assert path.stat().st_mtime == 0
@@ -92,3 +94,16 @@ def test_sizes_of_what_waits():
     assert Texts().size == 0
     assert Texts(instructions=(("d", "12345"),)).size == 5
     assert said(body=b"123", answer="45").size == 5
+
+
+def test_a_policy_comes_out_of_its_files_as_it_was(tmp_path):
+    in_force = settings.load().policy
+    assert in_force.files is not None
+    assert in_force.files.policy[0] == "policy.yaml"
+    Beside(tmp_path, KEY).keep(Texts(policy=(in_force.digest, msgspec.json.encode(in_force.files))), "2026-03-01")
+    assert beside.policy(tmp_path, in_force.digest) == in_force
+    whole = (tmp_path / "policies" / in_force.digest).read_bytes()
+    for other in (whole.replace(b"input_limit", b"output_limit"), b"{}", whole):
+        (tmp_path / "policies" / "another").write_bytes(other)
+        assert beside.policy(tmp_path, "another") is None  # unknown words, no policy, or not that one
+    assert beside.policy(tmp_path, "none") is None
