@@ -11,7 +11,8 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, Protocol
 
 import structlog
 
@@ -26,7 +27,7 @@ from elbowroom_proxy.ownreply import OwnReply
 from elbowroom_proxy.ports import Call, Reply
 from elbowroom_proxy.quiet import settled, with_silences
 from elbowroom_proxy.shared import Shared
-from elbowroom_proxy.story import Story
+from elbowroom_proxy.story import Said, Story
 from elbowroom_proxy.streamed import INVENTED, Streamed
 from elbowroom_proxy.whole import whole, with_report
 
@@ -56,6 +57,21 @@ class Head(NamedTuple):
 Part = Head | bytes
 
 
+class Stream(Said, Protocol):
+    """A streamed answer: the upstream's bytes in, the client's out."""
+
+    ended: bool  # nothing more will come out
+    failed: str | None  # an error's code
+
+    def feed(self, chunk: bytes) -> bytes: ...
+
+    def finish(self) -> bytes:
+        """What is left at the upstream's end of file."""
+
+    def fail(self, error: ElbowroomError) -> bytes:
+        """The error in the stream's own words, and its end."""
+
+
 class Exchange:
     """One request and its answer. `parts()` is asked for once."""
 
@@ -65,7 +81,7 @@ class Exchange:
         self._headers = headers
         self._story = Story(headers, flow.metrics, flow.sink, flow.calibration, flow.keeper)
         self._reply: Reply | None = None
-        self._streamed: Streamed | None = None
+        self._streamed: Stream | None = None
         self._answered = False
         self._watch = Watch()
 
@@ -111,13 +127,23 @@ class Exchange:
             for part in self._failure(outcome):
                 yield part
             return
-        reply = self._reply = await self._send(request, outcome, self._story.budget)
+        reply = await self._send(request, outcome, self._story.budget)
+        async with aclosing(self._answer(reply, request.stream, partial(self._begin, outcome), self._read)) as parts:
+            async for part in parts:
+                yield part
+
+    async def _answer(
+        self, reply: Reply, wanted: bool, begin: Callable[[], Stream], read: Callable[[bytes], bytes]
+    ) -> AsyncGenerator[Part, None]:
+        """The reply on its way to the client: as a stream where one was `wanted` and came, else whole."""
+        self._reply = reply
         is_stream = reply.headers.get("content-type", "").startswith("text/event-stream")
-        if not (request.stream and is_stream and reply.status < 300):
-            for part in await self._whole(reply):
+        if not (wanted and is_stream and reply.status < 300):
+            for part in await self._whole(reply, read):
                 yield part
             return
-        streamed = self._begin(outcome)
+        streamed = self._streamed = begin()
+        self._story.said = streamed
         yield self._head(reply, wire.STREAM_HEADERS)
         self._story.begun()
         chunks, ping = aiter(reply.chunks()), self._flow.ping_interval
@@ -157,25 +183,29 @@ class Exchange:
 
     def _begin(self, packed: Packed) -> Streamed:
         story = self._story
-        story.said = self._streamed = Streamed(
+        return Streamed(
             hide_usage=packed.usage_asked,
             report=story.report(),
             watch=self._watch,
             came=story.budget.pieces(),
             keeps_text=story.keeps_answer,
         )
-        return self._streamed
 
-    async def _whole(self, reply: Reply) -> tuple[Head, bytes]:
+    def _read(self, body: bytes) -> bytes:
+        """A whole chat completion as the client gets it."""
+        story = self._story
+        story.said = said = whole(body, self._watch)
+        if said.refused:
+            raise InventedCitation(INVENTED)
+        report = story.report()
+        return said.body if report is None else with_report(said, report)
+
+    async def _whole(self, reply: Reply, read: Callable[[bytes], bytes]) -> tuple[Head, bytes]:
         story = self._story
         body = b"".join([chunk async for chunk in reply.chunks()])
         story.budget.came(body)
         if reply.status < 300:
-            story.said = said = whole(body, self._watch)
-            if said.refused:
-                raise InventedCitation(INVENTED)
-            report = story.report()
-            body = said.body if report is None else with_report(said, report)
+            body = read(body)
         else:
             story.fail(reply.status, "upstream_error", f"The upstream answered with status {reply.status}.")
             story.refusal = body

@@ -19,7 +19,7 @@ import structlog
 from msgspec import structs
 
 from elbowroom.account import sample
-from elbowroom.account.trace import VERSION, Aside, Billed, Cited, Facts, LinksFlagged, record, report
+from elbowroom.account.trace import VERSION, Aside, Billed, Cited, Facts, LinksFlagged, Relay, record, report
 from elbowroom.budget.usage import usage_of
 from elbowroom.decide.rollout import Stage
 from elbowroom.read.policy import Policy
@@ -85,6 +85,8 @@ class Story:
         self.refusal: bytes | None = None  # the body of an upstream's error
         self.disconnected = False
         self.own = False  # no upstream was asked; the answer is the proxy's own
+        self.relayed: Relay | None = None  # where it is no chat
+        self.stream = False  # likewise
         self.budget = Budget(None, self.trace_id)
         self.stage: Stage | None = None
         self.propose: Callable[[Facts], str] | None = None  # None: it is not in shadow
@@ -184,7 +186,8 @@ class Story:
             principal=principal,
             upstream=self.model.upstream if self.model and not self.own else None,
             upstream_model=self.model.upstream_model if self.model and not self.own else None,
-            stream=self.request.stream if self.request else False,
+            stream=self.request.stream if self.request else self.stream,
+            relayed=self.relayed,
             status=self.status,
             error=self.error,
             finish_reason=said.finish_reason if said else None,

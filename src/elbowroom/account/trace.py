@@ -97,6 +97,14 @@ class Captured(Struct, frozen=True):
     until: str  # the last day, as in 2026-12-31
 
 
+class Relay(Struct, frozen=True):
+    """A request that was no chat: handed on as it came, and nothing of it decided."""
+
+    route: str  # "embeddings" or "responses"
+    model: str
+    edits: tuple[str, ...] = ()
+
+
 class Facts(Struct, frozen=True, kw_only=True):
     """What the service knows and the engine does not. Times in ms, measured by the service."""
 
@@ -123,6 +131,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     timings_ms: dict[str, float] = {}
     asides: tuple[Aside, ...] = ()
     disconnected: bool = False
+    relayed: Relay | None = None  # None: a chat
     hold: Held | None = None  # None: nothing of whoever asks is limited
     settlement: Settlement | None = None  # None: nothing was held
     counter: str | None = None  # by what tokens were counted: file name in `count/`, family and vocabulary
@@ -140,6 +149,8 @@ class Facts(Struct, frozen=True, kw_only=True):
 def record(outcome: Decision | None, facts: Facts) -> dict[str, Any]:
     """The trace record: JSON-ready values only. `outcome` is None where the body could not even be read."""
     story = {"version": VERSION, **msgspec.to_builtins(facts), **_decided(outcome)}
+    if facts.relayed is not None:
+        story["model"] = facts.relayed.model
     counted = outcome.counted if outcome is not None and outcome.counted is not None else facts.counted
     story["counted"] = msgspec.to_builtins(counted)
     story["count_error"] = (
