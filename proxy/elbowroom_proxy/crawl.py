@@ -17,6 +17,7 @@ from typing import Any
 import structlog
 from msgspec import Struct, structs
 
+from elbowroom.account.convert import convert
 from elbowroom.account.row import Row, Unread, row
 from elbowroom.account.search import Indexed
 from elbowroom_proxy.ports import Mark, Place, TraceIndex, Writing
@@ -168,14 +169,16 @@ class Indexer:
 
 
 def line_at(place: Place, trace_id: str) -> dict[str, Any] | None:
-    """The record that lies there; None where it does no longer, or is another. Raises `OSError` for a failing disk."""
+    """The record that lies there, in the present version; None where it does no longer, or is another. Raises `OSError`
+    for a failing disk.
+    """
     try:
         with (Path(place.folder) / place.file).open("rb") as file:
             file.seek(place.offset)
             record = json.loads(file.read(place.length))
     except (FileNotFoundError, ValueError):
         return None
-    return record if isinstance(record, dict) and record.get("trace_id") == trace_id else None
+    return convert(record) if isinstance(record, dict) and record.get("trace_id") == trace_id else None
 
 
 def _files(folder: str) -> list[_File]:

@@ -208,7 +208,7 @@ def _crawl_until(folder: Path, wanted: int) -> None:
 
 
 def test_several_processes_index_one_folder_while_it_grows(index, tmp_path):
-    wanted = 120
+    wanted = 40
     context = multiprocessing.get_context("spawn")
     others = [context.Process(target=_crawl_until, args=(tmp_path, wanted)) for _ in range(2)]
     for other in others:

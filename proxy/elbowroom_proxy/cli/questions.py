@@ -7,7 +7,7 @@ Does not know: the rest of the record (`render`), or any text: a record has none
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from elbowroom_proxy.cli.render import clipped, printable
@@ -27,10 +27,10 @@ STEPS = {
 }
 
 
-def answers(story: Record) -> Iterator[str]:
-    """The four questions, each with its answer."""
+def answers(story: Record, text: Callable[[str], str | None] = lambda _: None) -> Iterator[str]:
+    """The four questions, each with its answer. `text`: what is kept of the instruction with that digest."""
     for question, answer in (
-        ("Which instruction governed the response?", _governed(story)),
+        ("Which instruction governed the response?", _governed(story, text)),
         ("Which sources supported it?", _supported(story)),
         ("Which tool result changed its state?", _changed(story)),
         ("What was left out, and why?", _left_out(story)),
@@ -40,7 +40,7 @@ def answers(story: Record) -> Iterator[str]:
             yield INDENT + clipped(line, CELLS)
 
 
-def _governed(story: Record) -> Iterator[str]:
+def _governed(story: Record, text: Callable[[str], str | None]) -> Iterator[str]:
     policy = story.get("policy")
     if not policy:
         yield "none: the request could not be read" if story.get("mode") is None else "no policy is recorded"
@@ -54,11 +54,9 @@ def _governed(story: Record) -> Iterator[str]:
         cue = f" {printable(classified['cue'])!r}" if classified.get("cue") else ""
         yield printable(f"class {story['query_class']}, by {classified.get('by', 'nobody')}") + cue
     for one in story.get("instructions") or ():
-        yield printable(_instruction(one))
-
-
-def _instruction(one: Record) -> str:
-    return f"{one.get('role', 'instruction')} message {one.get('message', '?')}: {str(one.get('digest', ''))[:12]}"
+        kept = text(one["digest"])
+        said = " ".join(kept.split()) if kept is not None else f"not kept; its hash is {one['digest'][:12]}"
+        yield printable(f"message {one['message']}, {one['role']}, {one['bytes']:,} bytes: {said}")
 
 
 def _supported(story: Record) -> Iterator[str]:
@@ -86,22 +84,34 @@ def _supported(story: Record) -> Iterator[str]:
 
 def _changed(story: Record) -> Iterator[str]:
     results: Sequence[Record] = story.get("tool_results") or ()
-    if not results:
+    if not results and not story.get("results_since"):
         yield "none: no tool had been called"
         return
+    since = {one["message"]: one for one in story.get("results_since") or ()}
     for one in results:
         name = printable(one["tool"] or "unnamed")
+        after = since.pop(one["message"], None)
         if one.get("withheld"):
-            yield f"message {one['message']}, {name}: left out, {printable(one['withheld'])}"
+            yield f"message {one['message']}, {name}: left out, {printable(one['withheld'])}{_then(after)}"
             continue
         cut = f", cut to {one['bytes_after']:,}" if one["capped"] else ""
-        then = [printable(call) for call in one.get("followed_by") or ()]
-        after = f"; then called {', '.join(then)}" if then else ""
-        yield f"message {one['message']}, {name}: {one['bytes_before']:,} bytes{cut}{after}"
+        yield f"message {one['message']}, {name}: {one['bytes_before']:,} bytes{cut}{_then(after)}"
+    for one in since.values():
+        yield f"message {one['message']}, {printable(one['tool'] or 'unnamed')}: {one['bytes']:,} bytes{_then(one)}"
     if refused := story.get("calls_refused"):
         yield f"{_n(refused, 'call')} in the answer to tools that the request does not have: not handed on"
     if tainted := story.get("calls_tainted"):
         yield f"{_n(tainted, 'call')} in the answer that only documents and results ask for"
+
+
+def _then(after: Record | None) -> str:
+    """What was called when the result was known; nothing is said of results before the last question."""
+    if after is None:
+        return ""
+    if not after["followed_by"]:
+        return "; no call followed"
+    called = ", ".join(printable(name) for name in after["followed_by"])
+    return f"; then {'the answer called' if after['answer'] else 'called was'} {called}"
 
 
 def _left_out(story: Record) -> Iterator[str]:
@@ -116,8 +126,10 @@ def _left_out(story: Record) -> Iterator[str]:
     for one in story.get("too_much") or ():
         if one["step"] != "passages_dropped":  # those have their reasons above
             yield f"{one['n']:,} {STEPS.get(one['step'], printable(one['step']))}"
-    if gone := story.get("tools_removed"):
-        yield f"{_n(len(gone), 'tool')}: {', '.join(printable(name) for name in gone[:NAMED])}"
+    gone = (story.get("tools") or {}).get("removed") or [{"name": one} for one in story.get("tools_removed") or ()]
+    for one in gone:
+        why = f", not allowed by {' and '.join(map(printable, one['by']))}" if one.get("by") else ""
+        yield f"tool {printable(one['name'])}{why}"
     if not (by_reason or story.get("too_much") or gone):
         yield "nothing"
 

@@ -12,7 +12,7 @@ import csv
 import json
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from elbowroom_proxy.cli import proving, questions, reading, render
 from elbowroom_proxy.crawl import Crawl
 from elbowroom_proxy.desk import MOST
 from elbowroom_proxy.indexes.sqlite import SqliteIndex
+from elbowroom_proxy.sinks import beside
 
 COLUMNS = {
     "time": 23, "trace": 32, "tenant": 12, "model": 16, "class": 15, "status": -6, "in": -5, "out": -5, "counted": -8,
@@ -93,15 +94,18 @@ def _list(args: Namespace) -> int:
 def _show(args: Namespace) -> int:
     with reading.opened(args) as read:
         shown = asyncio.run(read.desk.show(args.id, read.reader))
-    # ASCII: nothing in a record may steer a terminal.
-    print(json.dumps(shown.record) if args.json else "\n".join(_told(shown.record)))
+        # ASCII: nothing in a record may steer a terminal.
+        print(json.dumps(shown.record) if args.json else "\n".join(_told(shown.record, read.index.folders())))
     return 0
 
 
-def _told(record: Any) -> Iterator[str]:
+def _told(record: Any, folders: Sequence[str]) -> Iterator[str]:
+    def instruction(digest: str) -> str | None:
+        return next((text for one in folders if (text := beside.instruction(Path(one), digest)) is not None), None)
+
     yield from render.head(record)
     yield ""
-    yield from questions.answers(record)
+    yield from questions.answers(record, instruction)
     yield ""
     yield from render.decision(record)
     yield from render.aftermath(record)
