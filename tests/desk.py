@@ -68,6 +68,7 @@ class RunningDesk:
     def __init__(self, folder: Path, held: SomeKeys | None, captured: Mapping[str, Mapping[str, Any]]) -> None:
         """Without `held` the desk is open. `captured` are texts by trace id."""
         self.settings: Settings = load(environ={})
+        self.policy = self.settings.policy  # in force
         self.now = START
         self.port = free_port()
         self.reads: list[Mapping[str, Any]] = []
@@ -96,7 +97,7 @@ class RunningDesk:
                     desk=Desk(self.index, self._crawl, keep, now=lambda: self.now),
                     door=Door(identify, sessions),
                     again=lambda: again,
-                    policy=lambda _: self.settings.policy,
+                    policy=lambda _: self.policy,
                     captured=lambda story: captured.get(story["trace_id"]),
                     most=1 << 20,
                     sweep=self.sweep,

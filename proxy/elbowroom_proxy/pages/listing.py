@@ -63,7 +63,7 @@ def chips(said: Mapping[str, str]) -> list[Chip]:
 
 def address(query: Mapping[str, str], at: str = LIST) -> str:
     """Where that is shown."""
-    return f"{at}?{urlencode(query)}" if query else at
+    return f"{at}?{urlencode(query, errors='replace')}" if query else at
 
 
 def onward(said: Mapping[str, str], after: str | None) -> str | None:

@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 FOLDER = Path(__file__).parents[1]
 STYLE = (FOLDER / "static" / "desk.css").read_bytes()
@@ -29,6 +31,15 @@ def plain(text: str) -> str:
     """
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]}… ({len(text) - LONGEST:,} characters more)"
+    return _seen(text)
+
+
+def whole(text: str) -> Markup:
+    """The same, uncut: for what a page is there to show."""
+    return escape(_seen(text))
+
+
+def _seen(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c in _SEEN or c.isprintable() or unicodedata.category(c) == "Zs" else _escape(c) for c in text)
@@ -81,6 +92,11 @@ def day(time: str | None) -> str:
     return "" if moment is None else f"{moment:%Y-%m-%d}"
 
 
+def quoted(text: object) -> str:
+    """A value as a part of an address; what UTF-8 cannot say is a question mark there, as it is in the index."""
+    return quote(str(text), safe="", errors="replace")
+
+
 def render(name: str, values: Mapping[str, Any]) -> bytes:
     """The page. Raises for a value that the template names and nobody gave."""
     return _ENVIRONMENT.get_template(name).render(values).encode()
@@ -115,6 +131,7 @@ _ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.filters.update(
-    clock=clock, day=day, ms=ms, number=number, share=share, signed=signed, usd=usd, when=when,
+    clock=clock, day=day, ms=ms, number=number, share=share, signed=signed, urlencode=quoted, usd=usd, when=when,
+    whole=whole,
 )  # fmt: skip
 _ENVIRONMENT.globals.update(style_at=STYLE_AT)

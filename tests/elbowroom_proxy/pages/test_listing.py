@@ -30,6 +30,7 @@ def test_the_list_goes_on_with_the_same_filters():
     assert onward(said, None) is None
     assert onward(said, "abc=") == "/ui?reason=stale&after=abc%3D"
     assert address({}) == "/ui"
+    assert address({"id": "\ud800"}) == "/ui?id=%3F"
 
 
 def test_what_stands_out():

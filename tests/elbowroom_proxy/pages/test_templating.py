@@ -47,6 +47,11 @@ def test_what_is_endless_is_cut_and_says_so():
     assert shown == "x" * LONGEST + "… (1,234 characters more)"
 
 
+def test_what_a_page_is_there_to_show_is_not_cut():
+    shown = templating.whole("<b>" + "x" * 2 * LONGEST + "\u202e")
+    assert shown == "&lt;b&gt;" + "x" * 2 * LONGEST + "\\u202e"
+
+
 @given(st.text(max_size=60))
 def test_nothing_is_more_than_text(text):
     page = render(
@@ -122,6 +127,10 @@ def test_no_template_has_a_script_a_style_or_another_host():
 )
 def test_values_are_written(write, value, shown):
     assert write(value) == shown
+
+
+def test_a_value_in_an_address_is_one_value():
+    assert templating.quoted("a/b?c&d=\ud800é") == "a%2Fb%3Fc%26d%3D%3F%C3%A9"
 
 
 def test_shares():
