@@ -123,9 +123,9 @@ class MemoryLedger:
         checked(came_to)
         org, now = self._org(account), self._clock()
         hold = org.holds.get(ident)
-        if hold is None:
-            if begun is not None and begun + TOMBSTONE < now:
-                return Settled("too_old")
+        if hold is None and begun is not None and begun + TOMBSTONE < now:
+            return Settled("too_old")
+        if hold is None or hold.state == "released":
             hold = self._unheard_of(org, ident, account, now)
         if hold.state == "settled":
             return Settled("again")
