@@ -22,6 +22,7 @@ from elbowroom.budget.limits import Limits
 from elbowroom.clean.known import Known
 from elbowroom.needs import Answer, Need, NeedCounts, NeedEndpointCount, NeedRedaction
 from elbowroom.read.policy import Policy
+from elbowroom.read.relayed import Route as Relayed
 from elbowroom.records import Principal
 from elbowroom_proxy import endpoints, outside, stores, tracing
 from elbowroom_proxy.answering import offline
@@ -37,6 +38,7 @@ from elbowroom_proxy.outside import Outside
 from elbowroom_proxy.ports import CountCache, EndpointCounter, KillSwitch, TraceSink, Upstream
 from elbowroom_proxy.principal import Identify, Identity
 from elbowroom_proxy.redactor import Redactor
+from elbowroom_proxy.relay import Relaying
 from elbowroom_proxy.reload import Reload, live_part
 from elbowroom_proxy.replaying import Again
 from elbowroom_proxy.rerankers.lexical import bm25
@@ -62,6 +64,7 @@ from elbowroom_proxy.tokens import Tokens
 from elbowroom_proxy.vocabularies import Vocabularies, live
 
 CHAT_PATHS = ("/v1/chat/completions", "/chat/completions")
+RELAYED: tuple[Relayed, ...] = ("embeddings", "responses")
 KNOWN_BYTES = 64 << 20  # of document texts whose analysis is kept
 
 
@@ -302,6 +305,10 @@ def create_app(settings: Settings, keys: Keys) -> FastAPI:
     errors.install(app)
     chat = Chat(lambda: service.flow)
     app.router.routes.extend(Route(path, chat, methods=["POST"], include_in_schema=False) for path in CHAT_PATHS)
+    for route in RELAYED:
+        relayed = Chat(lambda: service.flow, partial(Relaying, route=route))
+        for path in (f"/v1/{route}", f"/{route}"):
+            app.router.routes.append(Route(path, relayed, methods=["POST"], include_in_schema=False))
     app.include_router(models.routes(lambda: service.flow.catalog, service.identify))
     app.include_router(health.routes(lambda: service.faults, service.cache.healthy, service.ledger))
     app.include_router(metrics.routes(service.metrics))

@@ -149,6 +149,10 @@ class Budget:
         self._delivered = Delivered()
         return self._delivered.chat
 
+    def events(self) -> Callable[[bytes], None] | None:
+        """The same for the events of a response."""
+        return self._delivered.response if self.pieces() is not None and self._delivered is not None else None
+
     def came(self, body: bytes) -> None:
         """The whole answer, in one piece."""
         if self.pieces() is not None and self._delivered is not None:

@@ -1,4 +1,4 @@
-"""POST /v1/chat/completions: one HTTP request becomes one exchange, and its parts become the response.
+"""POST /v1/chat/completions, and what is relayed: one HTTP request is one exchange, whose parts are the response.
 
 Knows: ASGI, the body limit, and how to notice that the client has gone, from before the first upstream byte on.
 Does not know: what is in a body, or what the exchange does with it.
@@ -21,14 +21,17 @@ from elbowroom_proxy.shared import Shared
 class Chat:
     """The plain ASGI endpoint."""
 
-    def __init__(self, flow: Callable[[], Shared]) -> None:
+    def __init__(
+        self, flow: Callable[[], Shared], exchange: Callable[[Shared, dict[str, str]], Exchange] = Exchange
+    ) -> None:
         """`flow` is asked for with each request, which then keeps what it was told."""
         self._flow = flow
+        self._exchange = exchange
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         flow = self._flow()
-        exchange = Exchange(flow, headers)
+        exchange = self._exchange(flow, headers)
         response = _Response(send)
         work = cast("asyncio.Task[Any]", asyncio.current_task())
         flow.work(work)
