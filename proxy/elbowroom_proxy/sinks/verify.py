@@ -92,6 +92,11 @@ class _Folder:
 
     def prove(self, outside: Iterable[Head], ids: Callable[[str], object] | None = None) -> None:
         """Walks every chain; `ids` is told each line's trace id."""
+        if self._heads and not any(self._heads.values()):
+            # One word instead of one a line: most likely it is the wrong secret.
+            says = "nothing in here was signed with this key"
+            self.findings = [Finding("not_signed", self._folder.name, says)]
+            return
         for path in self._own.get(None, ()):
             self._unchained(path, ids)
         every = {head for heads in (*self._heads.values(), outside) for head in heads}

@@ -9,32 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from elbowroom.account.trace import VERSION
+from elbowroom.account.trace import Facts, record
+
+_UNSAID = record(None, Facts(trace_id="", time=""))  # every field, with nothing in it
 
 
-def convert(record: dict[str, Any]) -> dict[str, Any]:
-    """The record in the present version; the same where it is already, where it is of a later one, or is no request's."""
-    version = record.get("version")
-    while isinstance(version, int) and version < VERSION and version in _STEPS:
-        record = _STEPS[version](record)
-        version = record["version"]
-    return record
+def convert(story: dict[str, Any]) -> dict[str, Any]:
+    """The record in the present version; the same where it is in that already, or is of a later one, or no record."""
+    version = story.get("version")
+    while isinstance(version, int) and version in _STEPS:
+        story = _STEPS[version](story)
+        version = story["version"]
+    return story
 
 
-def convert_1_to_2(record: Mapping[str, Any]) -> dict[str, Any]:
+def convert_1_to_2(story: Mapping[str, Any]) -> dict[str, Any]:
     """Version 2 says which instructions governed, which tools were asked for, and what followed from each result."""
-    gone = list(record.get("tools_removed") or ())
+    gone = list(story.get("tools_removed") or ())
+    removed = [{"name": name, "by": []} for name in gone]
     return {
-        "instructions": [],
-        "tools": {"requested": [], "admitted": [], "removed": [{"name": name, "by": []} for name in gone]},
-        "results_since": [],
-        "degradations": [],
-        "cohort": None,
-        "counter": None,
-        "hash_key_id": None,
-        "captured": None,
-        **record,
-        "documents": [{"digest_sent": "", **one} for one in record.get("documents", ())],
+        **_UNSAID,
+        **story,
+        "tools": {"requested": [], "admitted": [], "removed": removed},
+        "documents": [{"digest_sent": "", **one} for one in story.get("documents", ())],
         "version": 2,
     }
 

@@ -7,11 +7,12 @@ import json
 from elbowroom.account.captured import HIDDEN, captured
 
 SECRET = "AKIAIOSFODNN7EXAMPLE"
+PICTURE = "data:image/png;base64," + "A" * 300
 BODY = {
     "model": "m",
     "messages": [
         {"role": "user", "content": f"key {SECRET}, again {SECRET}, mail ann@example.org\u200b"},
-        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 300}}]},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": PICTURE}}]},
         {"role": "tool", "tool_call_id": "c1", "content": "of another tenant"},
     ],
     "documents": [{"id": "a", "text": f"{SECRET} stands here, too"}, {"id": "b", "text": "of another tenant", "n": 1}],

@@ -21,7 +21,6 @@ from elbowroom_proxy.sinks.keeping import Keeping
 from elbowroom_proxy.sinks.verify import verify
 from tests.proxy import wait_until
 
-
 KEY = b"k" * 32
 
 

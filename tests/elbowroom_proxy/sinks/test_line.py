@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elbowroom_proxy.sinks.line import decode, encode
+from elbowroom_proxy.sinks.line import decode, encode, plain
 
 TEXT = st.text(st.characters(exclude_categories=[]))
 
@@ -26,3 +26,9 @@ def test_half_a_surrogate_pair_is_kept_as_its_escape():
 @pytest.mark.parametrize("line", [b"", b"[]", b"null", b'{"trace_id": "ha', b"\xff"])
 def test_what_is_no_record_is_none(line):
     assert decode(line) is None
+
+
+def test_an_old_record_is_read_as_if_it_were_new():
+    assert plain(b'{"version":1}') == {"version": 1}
+    assert (decode(b'{"version":1}') or {})["version"] == 2
+    assert plain(b"[]") is None
