@@ -1,7 +1,8 @@
 """The upstream that needs no key: a model's manners without a model, in this process.
 
-Knows: OpenAI's chat protocol as a provider speaks it (streamed and not, usage, n, maximum, window), and how to answer
-by quoting the sentences of the evidence that share most with the question.
+Knows: OpenAI's chat protocol as a provider speaks it (streamed and not, usage, n, maximum, window), responses and
+embeddings as far as a client must see them, and how to answer by quoting the sentences of the evidence that share most
+with the question.
 Does not know: what the proxy decided. It reads the body it is sent, as a provider would, and bills what it finds there.
 """
 
@@ -13,8 +14,10 @@ import math
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
+from elbowroom.count.openai_responses import as_chat
+from elbowroom.errors import CountUnavailable
 from elbowroom_proxy.addresses import Endpoint, Meter
 from elbowroom_proxy.ports import Call, Reply, Upstream
 
@@ -28,6 +31,7 @@ PASSAGE = re.compile(r"^<(S\d+)-(\d+)([^\n]*)>\n(.*?)\n?^</\1-\2>$", re.MULTILIN
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*|\n+")
 WORD = re.compile(r"[a-z0-9]+(?:[.'-][a-z0-9]+)*")
 HAN = re.compile(r"[\u3400-\u9fff]+")
+WORDS = r"\s*\S{1,12}|\s+$"  # a streamed answer's pieces
 STOP = re.compile(
     r"(a|an|and|are|as|at|be|been|but|by|can|could|did|do|does|for|from|had|has|have|how|i|if|in|is|it|its|me|my|of|on|or|"
     r"our|please|shall|should|so|tell|than|that|the|their|them|then|there|these|they|this|to|was|we|were|what|when|where|"
@@ -59,6 +63,15 @@ class DemoReply:
         self._parts = ()
 
 
+class Said(NamedTuple):
+    """What the model says, before it is put into a protocol's words."""
+
+    text: str
+    finish: str
+    choices: int
+    usage: Mapping[str, int]
+
+
 class Demo:
     """`demo-small` and `demo-large`. The same body gets the same bytes."""
 
@@ -72,23 +85,16 @@ class Demo:
         call.begins()
         try:
             body = json.loads(call.body)
-            messages, window = body["messages"], WINDOWS[body["model"]]
-        except (ValueError, KeyError, TypeError) as error:
+            if call.path == "/embeddings":
+                return await self._embedded(body)
+            said = await self._said(as_chat(body) if call.path == "/responses" else body)
+        except (ValueError, KeyError, TypeError, AttributeError, CountUnavailable) as error:
             return refusal(400, f"The demo model cannot read this request: {error!r}", None)
-        prompt = await self._meter.prompt(body)
-        limit = body.get("max_completion_tokens") or body.get("max_tokens")
-        if prompt + (limit or 1) > window:
-            return refusal(
-                400,
-                f"This model's maximum context length is {window} tokens. However, your messages resulted in {prompt} "
-                f"tokens and {limit or 1} for the answer.",
-                "context_length_exceeded",
-            )
-        most = min(limit or window, window - prompt)
-        text, finish = await self._within(answer(question_of(messages)), body["model"], most)
-        choices = max(1, int(body.get("n") or 1))
-        completion = (await self._meter.text(text, body["model"])) * choices
-        usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+        if isinstance(said, DemoReply):
+            return said
+        text, finish, choices, usage = said
+        if call.path == "/responses":
+            return DemoReply(*responded(call.body, body, text, finish, usage))
         ident = "chatcmpl-demo-" + hashlib.blake2b(call.body, digest_size=8).hexdigest()
         if body.get("stream"):
             asked = bool((body.get("stream_options") or {}).get("include_usage"))
@@ -111,6 +117,34 @@ class Demo:
             "usage": usage,
         }
         return DemoReply(200, "application/json", [encode(whole)])
+
+    async def _said(self, body: Mapping[str, Any]) -> Said | DemoReply:
+        """The answer to a chat, or why there is none."""
+        messages, window = body["messages"], WINDOWS[body["model"]]
+        prompt = await self._meter.prompt(body)
+        limit = body.get("max_completion_tokens") or body.get("max_tokens") or body.get("max_output_tokens")
+        if prompt + (limit or 1) > window:
+            return refusal(
+                400,
+                f"This model's maximum context length is {window} tokens. However, your messages resulted in {prompt} "
+                f"tokens and {limit or 1} for the answer.",
+                "context_length_exceeded",
+            )
+        most = min(limit or window, window - prompt)
+        text, finish = await self._within(answer(question_of(messages)), body["model"], most)
+        choices = max(1, int(body.get("n") or 1))
+        completion = (await self._meter.text(text, body["model"])) * choices
+        usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+        return Said(text, finish, choices, usage)
+
+    async def _embedded(self, body: Mapping[str, Any]) -> DemoReply:
+        """Numbers that depend on the text alone, and mean nothing."""
+        texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
+        tokens = sum([await self._meter.text(str(text), body["model"]) for text in texts])
+        data = [{"object": "embedding", "index": i, "embedding": vector(text)} for i, text in enumerate(texts)]
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        told = {"object": "list", "data": data, "model": body["model"], "usage": usage}
+        return DemoReply(200, "application/json", [encode(told)])
 
     async def _within(self, text: str, model: str, limit: int) -> tuple[str, str]:
         """The longest beginning of whole words within `limit` tokens, and the finish reason that goes with it."""
@@ -203,12 +237,62 @@ def stream(
 
     for index in range(choices):
         yield choice(index, {"role": "assistant", "content": ""})
-        for word in re.findall(r"\s*\S{1,12}|\s+$", text):
+        for word in re.findall(WORDS, text):
             yield choice(index, {"content": word})
         yield choice(index, {}, finish)
     if usage is not None:
         yield event({"choices": [], "usage": usage})
     yield b"data: [DONE]\n\n"
+
+
+def responded(
+    asked: bytes, body: Mapping[str, Any], text: str, finish: str, usage: Mapping[str, int]
+) -> tuple[int, str, list[bytes]]:
+    """Status, content type and parts of a response, whole or as its events."""
+    ident = hashlib.blake2b(asked, digest_size=8).hexdigest()
+    part = {"type": "output_text", "text": text, "annotations": []}
+    message = {"type": "message", "id": f"msg_{ident}", "role": "assistant", "status": "completed", "content": [part]}
+    cut = finish == "length"
+    whole = {
+        "id": f"resp_{ident}",
+        "object": "response",
+        "created_at": 0,
+        "model": body["model"],
+        "status": "incomplete" if cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "output": [message],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": usage["prompt_tokens"],
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": usage["completion_tokens"],
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": usage["total_tokens"],
+        },
+    }
+    if not body.get("stream"):
+        return 200, "application/json", [encode(whole)]
+    place = {"item_id": message["id"], "output_index": 0, "content_index": 0}
+    begun = {**whole, "status": "in_progress", "incomplete_details": None, "output": [], "usage": None}
+    events: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
+    events += [
+        {"type": "response.output_text.delta", "delta": word, "logprobs": [], **place}
+        for word in re.findall(WORDS, text)
+    ]
+    events.append({"type": "response.output_text.done", "text": text, "logprobs": [], **place})
+    events.append({"type": f"response.{whole['status']}", "response": whole})
+    parts = [
+        f"event: {event['type']}\n".encode() + b"data: " + encode({**event, "sequence_number": i}) + b"\n\n"
+        for i, event in enumerate(events)
+    ]
+    return 200, "text/event-stream; charset=utf-8", parts
+
+
+def vector(text: Any) -> list[float]:
+    """Eight numbers, the same for the same text."""
+    return [byte / 255 for byte in hashlib.blake2b(str(text).encode(errors="replace"), digest_size=8).digest()]
 
 
 def refusal(status: int, message: str, code: str | None) -> DemoReply:

@@ -37,6 +37,7 @@ NAMED = {
 }
 GOOGLE_ENDS = re.compile(rb'"(?:finish|block)Reason"')
 UNTOLD = re.compile(r"does not support parameters: \['(\w+)'")
+CHAT = "/chat/completions"
 HANDED_ON = ("date", "retry-after", "retry-after-ms", "x-should-retry")
 
 
@@ -136,6 +137,9 @@ class Litellm:
 
     async def send(self, call: Call) -> Reply:
         """Waits for a place and for the first piece. Raises as the port says."""
+        if call.path != CHAT:
+            said = f"The upstream of {call.model} answers chat completions alone, and not {call.path}."
+            return SdkReply(400, {}, wire.error_body(400, "unsupported_endpoint", said, "model"))
         await self.start()
         try:
             asked = sdk.arguments(call.body)
