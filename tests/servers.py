@@ -126,12 +126,12 @@ def redis_binary() -> str:
 
 
 class RedisServer(Process):
-    """A real Redis without persistence; `stop()` and `start()` again keep its port."""
+    """A real Redis without persistence, with `args` added; `stop()` and `start()` again keep its port."""
 
-    def __init__(self) -> None:
+    def __init__(self, *args: str) -> None:
         self.port = free_port()
         command = [redis_binary(), "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
-        super().__init__(command, "Ready to accept connections")
+        super().__init__([*command, *args], "Ready to accept connections")
 
     @property
     def url(self) -> str:

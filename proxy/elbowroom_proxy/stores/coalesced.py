@@ -86,8 +86,7 @@ class Coalesced:
         self._turn.append(asked)
         answer = await asked.answer
         if isinstance(answer, RedisError):
-            # The server's own words begin with a code, and name neither keys nor addresses before it.
-            raise Declined(f"The ledger declines: {str(answer).split(' ', 1)[0]}.")
+            raise Declined(f"The ledger declines: {type(answer).__name__}.")
         return answer
 
     def try_again(self) -> None:
@@ -148,7 +147,7 @@ class Coalesced:
                 asked.answer.set_exception(Unanswered("The ledger cannot be reached."))
             return
         self._failed_until = 0.0
-        self.fault = f"it declines: {answer}" if isinstance(answer, RedisError) else None
+        self.fault = f"it declines: {type(answer).__name__}: {answer}" if isinstance(answer, RedisError) else None
         if not asked.answer.done():
             asked.answer.set_result(answer)
 

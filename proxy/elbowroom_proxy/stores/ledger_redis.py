@@ -47,6 +47,7 @@ ACCOUNTS = 20_000  # whose keys are not put together anew
 GLANCE = 1.0  # seconds
 TRIES = 3  # where the answer is that the question was out of date
 SWEPT_AT_ONCE = 100
+AGREED = 10.0  # seconds for which it is taken that clocks go equally fast
 ALL = 0.99  # of the time that a call has: the commands' own limit is near enough
 SLACK = 1.0  # seconds; whether a hold is due, the server's clock says
 
@@ -68,7 +69,8 @@ class RedisLedger:
         self._commands = Coalesced(self._server.send, timeout=timeout, pause=pause)
         self._timeout = timeout
         self._clock = clock
-        self._ahead = 0.0  # seconds that the server's clock is ahead of this one's
+        self._ahead = 0.0  # seconds that the server's clock is ahead of this one's, at least
+        self._agreed = -AGREED  # when that was found out, by our clock
         self._calendar = Calendar(ZoneInfo)
         self._hold, self._over, self._renew = scripts("hold"), scripts("over"), scripts("renew")
         self._levels: dict[int, Levels] = {}  # by the identity of an account: there is one of each in a configuration
@@ -232,10 +234,18 @@ class RedisLedger:
                     answer = await self._commands.ask(words, script)
             except TimeoutError:
                 raise Unanswered("The ledger did not answer in time.") from None
-        self._ahead = answer[1] / MICRO - (asked + self._clock()) / 2
+        self._agree(answer[1] / MICRO, force=answer[0] in {b"late", b"clock"})
         if not self._server.looked and self._looking is None:
             self._looking = asyncio.ensure_future(self._server.look())
         return answer
+
+    def _agree(self, theirs: float, *, force: bool) -> None:
+        """An answer was on its way for some time, so the server's clock is further ahead than it seems. What seems the
+        most is nearest, and never too much: a hold is not made after its caller has given up.
+        """
+        now = self._clock()
+        if force or theirs - now > self._ahead or not 0 <= now - self._agreed < AGREED:
+            self._ahead, self._agreed = theirs - now, now
 
     def _told(self, hold: Hold, word: bytes, known: Levels, at: int, values: Sequence[int]) -> Held:
         epoch, *values = values

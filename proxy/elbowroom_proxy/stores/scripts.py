@@ -21,6 +21,11 @@ class Script(Struct, frozen=True):
     text: bytes
     sha: str
 
+    @classmethod
+    def of(cls, text: bytes) -> Script:
+        """That text, and what a server will call it."""
+        return cls(text, hashlib.sha1(text, usedforsecurity=False).hexdigest())
+
     def known(self, keys: Sequence[str], args: Sequence[Word]) -> tuple[Word, ...]:
         """The command for a server that has seen it."""
         return ("EVALSHA", self.sha, len(keys), *keys, *args)
@@ -32,5 +37,4 @@ class Script(Struct, frozen=True):
 
 def script(name: str) -> Script:
     """`lua/<name>.lua`."""
-    text = (Path(__file__).parent / "lua" / f"{name}.lua").read_bytes()
-    return Script(text, hashlib.sha1(text, usedforsecurity=False).hexdigest())
+    return Script.of((Path(__file__).parent / "lua" / f"{name}.lua").read_bytes())

@@ -68,7 +68,7 @@ class Server:
         try:
             said = await self._policies()
         except ResponseError as error:
-            self.unsaid = f"whether it evicts cannot be told: {str(error).split(' ', 1)[0]}"
+            self.unsaid = f"whether it evicts cannot be told: {type(error).__name__}"
         except (RedisError, OSError):
             return
         else:
