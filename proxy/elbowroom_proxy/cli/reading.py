@@ -12,7 +12,7 @@ import logging
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -74,12 +74,12 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE", help="elbowroom.yaml; without it the built-in one")
 
 
-def filters(parser: ArgumentParser) -> None:
-    """Which records are meant: every one that is given must hold."""
+def filters(parser: ArgumentParser, *, without: Collection[str] = ()) -> None:
+    """Which records are meant: every one that is given must hold. `without` are names that another option has."""
     group = parser.add_argument_group("which traces")
-    for name, says in _OPTIONS.items():
-        group.add_argument(f"--{name}", dest=f"only_{name}", metavar=name.upper(), help=says)
-    for name, (choices, says) in _CHOICES.items():
+    for name in (name for name in _OPTIONS if name not in without):
+        group.add_argument(f"--{name}", dest=f"only_{name}", metavar=name.upper(), help=_OPTIONS[name])
+    for name, (choices, says) in ((name, one) for name, one in _CHOICES.items() if name not in without):
         group.add_argument(f"--{name}", dest=f"only_{name}", choices=choices, help=says)
     for name, says in _FLAGS.items():
         group.add_argument(

@@ -2,7 +2,7 @@
 
 Knows: where the first decision comes from (a trace and its request, or a case under the policy in force), and how a
 changed fate is told.
-Does not know: how a decision is taken again (`replaying`), or any request that it is not given: traces hold no text.
+Does not know: how a decision is taken again (`replaying`), or where a trace and its request are (`traced`).
 
 A trace is replayed on the answers that it recorded, so nothing is counted anew; under the policy that it names this
 gives the same bytes. What the other policy asks beyond that is counted.
@@ -23,35 +23,28 @@ from elbowroom.errors import ElbowroomError
 from elbowroom.read.policy import Policy
 from elbowroom.records import Fate
 from elbowroom_proxy import settings
-from elbowroom_proxy.cli import lines, runs
+from elbowroom_proxy.cli import runs, traced
 from elbowroom_proxy.cli.offline import answering
 from elbowroom_proxy.cli.pack import OFFLINE_SECRET
 from elbowroom_proxy.cli.render import line, pad, printable
 from elbowroom_proxy.cli.trials import Bench
-from elbowroom_proxy.replaying import Again, Asked, Told, compared
+from elbowroom_proxy.replaying import Again, Told, compared
 from elbowroom_proxy.settings import STATE, Settings
-from elbowroom_proxy.sinks import beside, read
+from elbowroom_proxy.sinks import beside
 from elbowroom_proxy.tokens import Tokens
 from elbowroom_proxy.vocabularies import Vocabularies
-
-IDS = ("trace_id", "request_id", "client_request_id")
 
 
 def arguments(parser: ArgumentParser) -> None:
     """Adds the options."""
     runs.inputs(parser, required=False)
-    parser.add_argument(
-        "--requests",
-        metavar="FILE.jsonl",
-        help='{"trace_id", "body", "headers"} a line: what was asked',
-    )
-    parser.add_argument("--folder", type=Path, default=STATE / "traces", help="of the traces (default: %(default)s)")
+    traced.arguments(parser)
 
 
 def run(args: Namespace) -> int:
     """0: all replayed. 1: a line was bad, or a trace did not come out as it was recorded. 2: nothing to replay."""
-    if (args.cases is None) == (args.requests is None):
-        print("either --cases or --requests says what is to be replayed", file=sys.stderr)
+    if [args.cases is not None, args.requests is not None, args.captured].count(True) != 1:
+        print("one of --cases, --requests and --captured says what is to be replayed", file=sys.stderr)
         return 2
     told: list[Told] = []
     faults = 0
@@ -96,26 +89,22 @@ def _traces(args: Namespace) -> Iterator[Told | str]:
     configured = settings.load(args.config)
     others = [settings.load_policy(file) for file in args.policy or ()]
     again = again_as(configured, others, args.folder)
-    try:
-        data = lines.content(args.requests)
-    except OSError as error:
-        raise runs.Unusable(f"{args.requests}: {error.strerror}") from error
-    for number, row in lines.objects(data):
-        at = f"{args.requests}:{number}"
-        if isinstance(row, str):
-            yield f"{at}: {row}"
+    for one in traced.read(args, configured):
+        if isinstance(one, str):
+            yield one
             continue
-        ident = next((row[name] for name in IDS if isinstance(row.get(name), str)), None)
-        story = read.find(args.folder, ident) if ident else None
-        if not isinstance(row.get("body"), dict | str) or ident is None:
-            yield f"{at}: a line needs a trace_id, request_id or client_request_id, and a body"
-        elif story is None:
-            yield f"{at}: no trace in {args.folder} has the id {printable(ident)}"
+        try:
+            told = again.told(one.story, one.asked, others[-1] if others else None)
+        except ElbowroomError as error:
+            yield f"{one.at}: {error.message}"
         else:
-            try:
-                yield again.told(story, Asked.of(row), others[-1] if others else None)
-            except ElbowroomError as error:
-                yield f"{at}: {error.message}"
+            yield _as_far_as_kept(told) if one.redacted else told
+
+
+def _as_far_as_kept(told: Told) -> Told:
+    """Nothing is wrong where what redaction left is not decided about as the whole was."""
+    note = "" if told.exact else "only what redaction or rights left of the request is kept; "
+    return structs.replace(told, exact=told.exact or None, note=f"{note}{told.note}".removesuffix("; "))
 
 
 def again_as(configured: Settings, others: Sequence[Policy], folder: Path | None = None) -> Again:
