@@ -16,8 +16,13 @@ from typing import Any
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support import expected_conditions
+from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.servers import in_ci
+from tests.upstream import WAIT
 
 PHONE = (320, 640)
 DESKTOP = (1280, 900)
@@ -52,6 +57,18 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+
+    def follow(self, element: WebElement, *keys: str) -> None:
+        """Clicks on what leads to another page, or presses `keys` there, and returns once that page is there."""
+        page = self.driver.find_element(By.TAG_NAME, "html")
+        if keys:
+            element.send_keys(*keys)
+        else:
+            element.click()
+        WebDriverWait(self.driver, WAIT).until(expected_conditions.staleness_of(page))
+        WebDriverWait(self.driver, WAIT).until(
+            lambda driver: driver.execute_script("return document.readyState") == "complete"
+        )
 
     def complaints(self) -> list[str]:
         """What its log has since the last time: refused scripts and styles, errors, what was not there."""
