@@ -76,7 +76,7 @@ class Levels(Struct, frozen=True):
 
 def prefix(org: str) -> str:
     """What stands before every key of an organisation: two versions of the program never share a key by mistake."""
-    return f"eb:ldg:1:{{{quote(org, safe='')}}}:"
+    return f"eb:ldg:1:{{{quote(org, safe='') or '%'}}}:"  # between empty braces there is no tag
 
 
 def levels(account: Account, calendar: Calendar, at: float) -> Levels:

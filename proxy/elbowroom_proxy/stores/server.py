@@ -13,7 +13,7 @@ from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Broken
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import RedisClusterException, RedisError, ResponseError
 from redis.exceptions import TimeoutError as Late
 
 from elbowroom_proxy.stores.scripts import Word
@@ -58,7 +58,10 @@ class Server:
         pipeline = self._client.pipeline(transaction=False)
         for words in commands:
             pipeline.execute_command(*words)
-        answers = await pipeline.execute(raise_on_error=False)
+        try:
+            answers = await pipeline.execute(raise_on_error=False)
+        except RedisClusterException as error:  # no node can be reached; it is no RedisError
+            raise Broken(str(error)) from error
         if isinstance(self._client, RedisCluster) and any(isinstance(one, (Broken, Late)) for one in answers):
             await self._client.aclose()  # its nodes may be others by now: they are asked for anew
         return list(answers)
@@ -69,7 +72,7 @@ class Server:
             said = await self._policies()
         except ResponseError as error:
             self.unsaid = f"whether it evicts cannot be told: {type(error).__name__}"
-        except (RedisError, OSError):
+        except (RedisError, RedisClusterException, OSError):
             return
         else:
             bad = sorted(str(policy) for policy in said if policy != FIT)
