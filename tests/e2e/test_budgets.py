@@ -41,8 +41,8 @@ class House:
     """A proxy whose one team is limited."""
 
     def __init__(self, upstream: FakeUpstream | str, folder: Path, *, general: Any = None, **team: Any) -> None:
-        said = written(folder, row("bot", KEY), **team)
-        text = config(upstream, **said, **{"ledger": {"volatile": True}, **(general or {})})
+        said: dict[str, Any] = {**written(folder, row("bot", KEY), **team), "ledger": {"volatile": True}}
+        text = config(upstream, **{**said, **(general or {})})
         self.proxy = RunningProxy(text, folder)
 
     def post(self, body: Any = HELLO, path: str = "/chat/completions", key: str = KEY) -> httpx.Response:

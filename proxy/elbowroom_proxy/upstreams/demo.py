@@ -276,13 +276,18 @@ def responded(
         return 200, "application/json", [encode(whole)]
     place = {"item_id": message["id"], "output_index": 0, "content_index": 0}
     begun = {**whole, "status": "in_progress", "incomplete_details": None, "output": [], "usage": None}
-    events: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
-    events += [
-        {"type": "response.output_text.delta", "delta": word, "logprobs": [], **place}
-        for word in re.findall(WORDS, text)
+    item, empty = {"output_index": 0}, {**part, "text": ""}
+    words = [{"type": "response.output_text.delta", "delta": word, "logprobs": []} for word in re.findall(WORDS, text)]
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": begun},
+        {"type": "response.output_item.added", "item": {**message, "status": "in_progress", "content": []}, **item},
+        {"type": "response.content_part.added", "part": empty, **place},
+        *({**word, **place} for word in words),
+        {"type": "response.output_text.done", "text": text, "logprobs": [], **place},
+        {"type": "response.content_part.done", "part": part, **place},
+        {"type": "response.output_item.done", "item": message, **item},
+        {"type": f"response.{whole['status']}", "response": whole},
     ]
-    events.append({"type": "response.output_text.done", "text": text, "logprobs": [], **place})
-    events.append({"type": f"response.{whole['status']}", "response": whole})
     parts = [
         f"event: {event['type']}\n".encode() + b"data: " + encode({**event, "sequence_number": i}) + b"\n\n"
         for i, event in enumerate(events)
