@@ -20,7 +20,7 @@ import msgspec
 
 from elbowroom.account.row import Row
 from elbowroom.errors import ElbowroomError
-from elbowroom_proxy.cli import proving, questions, reading, render
+from elbowroom_proxy.cli import keeping, proving, questions, reading, render
 from elbowroom_proxy.crawl import Crawl
 from elbowroom_proxy.desk import MOST
 from elbowroom_proxy.indexes.sqlite import SqliteIndex
@@ -35,7 +35,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def arguments(parser: ArgumentParser) -> None:
     """Adds the commands and their options."""
-    commands = parser.add_subparsers(required=True, metavar="list | show | export | index | verify")
+    commands = parser.add_subparsers(required=True, metavar="list | show | export | index | verify | hold | release | erase")
     listed = commands.add_parser("list", help="the latest traces, one a line")
     listed.add_argument("-n", type=_some, default=20, metavar="N", help="how many at most (default: %(default)s)")
     listed.add_argument("--after", metavar="WORD", help="goes on where the list before ended, which said this word")
@@ -57,7 +57,7 @@ def arguments(parser: ArgumentParser) -> None:
     verified = commands.add_parser("verify", help="proves that nothing was changed, removed or moved")
     proving.arguments(verified)
     verified.set_defaults(do=proving.run)
-    for command in (listed, shown, exported, indexed, verified):
+    for command in (listed, shown, exported, indexed, verified, *keeping.arguments(commands)):
         reading.arguments(command)
     for command in (listed, exported):
         reading.filters(command)
