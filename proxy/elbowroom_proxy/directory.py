@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -111,7 +110,7 @@ def read(text: bytes | None, file: str, orgs: Orgs, written: Written) -> Directo
     if text is None:
         return Directory(orgs, written)
     rows = parsed(text, file).keys
-    fault = partial(_fault, text, file)
+    fault = faults(text, file)
     if "upstream" in {policy.documents for policy in (written.policy, *written.policies.values())}:
         raise fault("keys", f"a policy {LEFT}")
     holders: dict[str, Holder] = {}
@@ -191,9 +190,9 @@ def _with(principal: Principal, rights: Rights) -> Principal:
     )
 
 
-def _fault(text: bytes, file: str, path: str, what: str) -> InvalidConfig:
-    """The line is looked for only where there is something to say about it."""
-    return yaml.read(_utf8(text, file), file, KeysFile).fault(path, what)
+def faults(text: bytes, file: str) -> Fault:
+    """How a mistake in that text is told. Its line is looked for only where there is something to say about it."""
+    return lambda path, what: yaml.read(_utf8(text, file), file, KeysFile).fault(path, what)
 
 
 def _utf8(text: bytes, file: str) -> str:

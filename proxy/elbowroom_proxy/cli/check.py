@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from elbowroom_proxy import settings
+from elbowroom_proxy.cli import who
 from elbowroom_proxy.cli.explain import explained
 from elbowroom_proxy.cli.render import line
 from elbowroom_proxy.settings import Settings
@@ -27,12 +28,19 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """0: valid. A fault in a file is an `InvalidConfig`; one in a vocabulary is a 1."""
+    """0: valid. 1: a limit that nothing fits into, or a vocabulary that is not as published. Any other fault in a file
+    is an `InvalidConfig`.
+    """
     file = args.file or settings.config_folder() / "elbowroom.yaml"
     read = settings.load(file)
     print(line("config", str(file)), *told(read), sep="\n")
     if args.explain:
         print("", *explained(read.policy), "", sep="\n")
+    too_small = list(who.small(read, file))
+    for fault in too_small:
+        print(fault, file=sys.stderr)
+    if too_small:
+        return 1
     vocabularies = Vocabularies(files=read.tokenizers)
     faults = vocabularies.verify()
     for fault in faults:
@@ -57,12 +65,14 @@ def told(read: Settings) -> Iterator[str]:
     for one in sorted(policy.classes, key=lambda one: (one.priority, one.name)):
         default = ", the default" if one.name == policy.default_class else ""
         yield line("class", f"{one.name}: {one.answer_reserve:,} tokens for the answer{default}")
-    who, general = read.identities, read.general
+    identities, general = read.identities, read.general
     if read.closed:
-        issuer = f"; tokens of {who.jwt.issuer}" if who.jwt is not None else ""
-        yield line("access", f"{len(read.directory.rows)} keys{issuer}; {len(who.label_keys)} keys that sign labels")
+        issuer = f"; tokens of {identities.jwt.issuer}" if identities.jwt is not None else ""
+        said = f"{len(read.directory.rows)} keys{issuer}; {len(identities.label_keys)} keys that sign labels"
+        yield line("access", said)
     else:
         yield line("access", "open: everybody may ask for everything")
+    yield from who.told(read)
     yield line("counts", "shared in Redis" if general.redis_url else "kept in memory")
     yield line("secret", "given" if general.secret else f"made and kept in {settings.STATE}")
     yield line("traces", general.traces)

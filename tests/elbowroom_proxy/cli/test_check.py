@@ -63,6 +63,21 @@ def test_a_vocabulary_that_is_not_as_published_is_a_fault(monkeypatch, capsys):
     assert capsys.readouterr().err == "vocabulary x: wrong SHA-256\n"
 
 
+def test_a_limit_that_nothing_fits_into_is_refused(tmp_path):
+    (tmp_path / "elbowroom.yaml").write_text(
+        "model_list: [{model_name: gpt-4o, litellm_params: {model: gpt-4o}}]\ngeneral_settings: {traces: here}\n"
+    )
+    (tmp_path / "orgs.yaml").write_text("orgs:\n  - name: a\n    tpm_limit: 100\n    teams: [{name: t}]\n")
+    done = elbowroom("check", "elbowroom.yaml", cwd=tmp_path)
+    assert done.returncode == 1
+    assert b"team       a/t: no limits of its own; any of the models\n" in done.stdout
+    assert b"All of it holds" not in done.stdout
+    assert done.stderr.decode() == (
+        "orgs.yaml:3: 100 tokens is less than one hold of gpt-4o, 16,392 where a client names no maximum; "
+        "an output_cap of 92 would mend it (orgs[0].tpm_limit)\n"
+    )
+
+
 def test_who_may_ask_is_said(tmp_path):
     file = tmp_path / "elbowroom.yaml"
     models = "model_list: [{model_name: gpt-4o, litellm_params: {model: gpt-4o}}]\n"

@@ -18,7 +18,7 @@ from elbowroom.read.policy import Policy
 from elbowroom.records import Principal
 from elbowroom_proxy import directory
 from elbowroom_proxy.directory import Directory
-from elbowroom_proxy.stores.keys import WatchedKeys
+from elbowroom_proxy.stores.keys import AGAIN, WatchedKeys
 from tests.holders import keys_text, orgs_text, row
 from tests.proxy import wait_until
 
@@ -104,6 +104,7 @@ def test_whom_a_request_is_charged_to_is_asked_of_the_directory_in_force():
 
 
 async def test_what_is_written_holds_soon(keys: WatchedKeys, file: Path):
+    assert AGAIN <= 0.5  # so that a block holds within a second
     with capture_logs() as logs:
         put(file, keys_text(BOT, ANN))
         await until(lambda: keys.find(ANNS) is not None)
