@@ -357,6 +357,26 @@ async def test_requests_at_once(opened: Opened):
     assert isinstance(await hold(opened, "d", some), Granted)
 
 
+async def test_a_call_beside_an_answer_is_no_request_of_its_own(opened: Opened):
+    some = account(Limits(parallel=1, rpm=1, tokens=100, tpm=100), Limits())
+    await hold(opened, "a", some, 30, rate=30)
+    beside = Hold("b", some, Amounts(40, 0, 40), requests=0)
+    granted = await opened.ledger.hold(beside, seconds=60)
+    assert isinstance(granted, Granted)
+    stands = {one.limit: (one.spent, one.held, one.asked) for one in granted.standing}
+    assert stands == {
+        "max_parallel_requests": (0, 1, 0), "rpm_limit": (1, 0, 0), "tpm_limit": (70, 0, 40), "max_tokens": (0, 70, 40),
+    }  # fmt: skip
+    denied = await opened.ledger.hold(Hold("c", some, Amounts(40, 0, 40), requests=0), seconds=60)
+    assert isinstance(denied, Denied)
+    assert {one.limit for one in denied.refused} == {"tpm_limit", "max_tokens"}
+    await opened.ledger.settle("b", some, Amounts(10, 0, 10))
+    assert [one.open for one in await opened.ledger.sums(some)] == [1, 1]
+    await opened.ledger.release("a", some)
+    assert [one.open for one in await opened.ledger.sums(some)] == [0, 0]
+    assert await spent_and_held(opened, some) == [(10, 0, 0, 0)] * 2
+
+
 async def test_a_clock_that_goes_back_admits_no_more_than_before(opened: Opened):
     some = account(Limits(rpm=2))
     await hold(opened, "a", some)

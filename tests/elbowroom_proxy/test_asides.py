@@ -10,7 +10,8 @@ import pytest
 from msgspec import structs
 
 from elbowroom.account.trace import Aside
-from elbowroom.errors import RerankUnavailable, UpstreamUnavailable
+from elbowroom.budget.usage import Usage
+from elbowroom.errors import InsufficientQuota, RerankUnavailable, UpstreamUnavailable
 from elbowroom.needs import NeedRerank, NeedRetrieve, NeedSummary
 from elbowroom.price import Price
 from elbowroom_proxy import asides, upstreams
@@ -51,8 +52,29 @@ class Mine:
             raise RerankUnavailable("The reranker answered with status 500.")
         return Scored(self.given, 7)
 
+    def most(self, question, texts) -> int:
+        return 9
+
     async def close(self) -> None:
         self.closed = True
+
+
+class Pays:
+    """A purse that tells what it was asked for, and what it came to."""
+
+    def __init__(self, refuses: bool = False) -> None:
+        self.refuses = refuses
+        self.held: list[tuple] = []
+        self.ended: list[tuple] = []
+
+    async def beside(self, prompt, answer, price, micro_usd=0):
+        self.held.append((prompt, answer, price, micro_usd))
+        if self.refuses:
+            raise InsufficientQuota("Nothing is left.")
+        return self
+
+    def end(self, usage=None, micro_usd=None, *, asked=True) -> None:
+        self.ended.append((usage, micro_usd, asked))
 
 
 @pytest.fixture
@@ -81,9 +103,9 @@ def made(server: FakeUpstream | None = None, reranker: Mine | None = None, model
     return Asides(mine, sent, {"small": model}, rerank_timeout=timeout, secret=b"s" * 16, **more)
 
 
-async def asked(some: Asides, need=NEED):
+async def asked(some: Asides, need=NEED, purse=None):
     told: list[Aside] = []
-    answer = await some.answer(need, told)
+    answer = await some.answer(need, told, purse)
     (aside,) = told
     return answer, structs.replace(aside, ms=0.0)
 
@@ -219,3 +241,73 @@ async def test_a_reranker_that_fails_or_hangs_gives_no_order():
 
 async def test_nobody_says_nothing():
     assert await nobody(RERANK, []) == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "ended"),
+    [
+        (answer_json(completion("Short.", prompt_tokens=50)), (Usage(50, 2), None, True)),
+        (answer_json({"choices": []}), (None, None, True)),
+        (answer_json({"error": {}}, 400), (None, None, False)),
+        (answer_json({"error": {}}, 500), (None, None, True)),
+        (Answer(before=Break()), (None, None, True)),
+    ],
+    ids=["answered", "no answer", "refused", "failed", "broken off"],
+)
+async def test_a_call_is_held_for_before_and_settled_after(server, answer, ended):
+    server.answers(answer)
+    purse = Pays()
+    await asked(made(server), purse=purse)
+    ((prompt, output, price, money),) = purse.held
+    assert prompt > len(server.request().body)
+    assert (output, price, money) == (NEED.max_tokens, PRICED.price, 0)
+    assert purse.ended == [ended]
+
+
+async def test_a_model_that_is_not_there_is_not_paid():
+    purse = Pays()
+    _, aside = await asked(made(), purse=purse)
+    assert aside.failed
+    assert purse.ended == [(None, None, False)]
+
+
+async def test_a_call_that_is_cancelled_is_settled_all_the_same(server):
+    gate = server.gate()
+    server.answers(Answer(before=gate))
+    purse = Pays()
+    asking = asyncio.create_task(asked(made(server), purse=purse))
+    await asyncio.to_thread(server.request)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert purse.ended == [(None, None, True)]
+
+
+async def test_who_has_nothing_left_asks_nobody(server):
+    answer, aside = await asked(made(server), purse=Pays(refuses=True))
+    assert (answer, aside.failed) == ((), "Nothing is left.")
+    assert server.requests == []
+
+
+async def test_what_is_known_already_is_not_paid_again(server):
+    some, purse = made(server), Pays()
+    await asked(some, purse=purse)
+    _, aside = await asked(some, purse=purse)
+    assert aside.cached
+    assert len(purse.held) == 1
+
+
+async def test_a_reranker_that_costs_something_is_held_for():
+    purse = Pays()
+    await asked(made(), RERANK, purse)
+    await asked(made(reranker=Mine(None)), RERANK, purse)
+    assert purse.held == [(0, 0, None, 9)] * 2
+    assert purse.ended == [(None, 7, True), (None, None, True)]
+
+
+async def test_a_reranker_that_costs_nothing_is_not():
+    free = Mine()
+    free.most = lambda *_: 0  # type: ignore[method-assign]
+    purse = Pays()
+    await asked(made(reranker=free), RERANK, purse)
+    assert purse.held == []

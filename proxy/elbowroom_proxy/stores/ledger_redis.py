@@ -53,7 +53,10 @@ SLACK = 1.0  # seconds; whether a hold is due, the server's clock says
 
 
 class RedisLedger:
-    """The ledger in the Redis at `url`. A hold, a renewal and a settlement return within `timeout` seconds."""
+    """The ledger in the Redis at `url`. A hold, a renewal and a settlement return within `timeout` seconds.
+
+    `at_once` round trips are under way at most, each with `most` commands at most.
+    """
 
     def __init__(
         self,
@@ -62,11 +65,13 @@ class RedisLedger:
         cluster: bool = False,
         timeout: float = 0.25,
         pause: float = 0.5,
+        at_once: int = 4,
+        most: int = 256,
         clock: Callable[[], float] = time.time,
         scripts: Callable[[str], Script] = script,
     ) -> None:
-        self._server = Server(url, cluster=cluster, timeout=timeout)
-        self._commands = Coalesced(self._server.send, timeout=timeout, pause=pause)
+        self._server = Server(url, cluster=cluster, timeout=timeout, connections=at_once)
+        self._commands = Coalesced(self._server.send, timeout=timeout, pause=pause, at_once=at_once, most=most)
         self._timeout = timeout
         self._clock = clock
         self._ahead = 0.0  # seconds that the server's clock is ahead of this one's, at least
@@ -100,7 +105,7 @@ class RedisLedger:
             known = self._known(account)
             keys = (f"{place}h:{hold.id}", f"{place}open", f"{place}epoch", *known.keys)
             times = (round((until + self._ahead) * MICRO), round(min(seconds, LONGEST) * MICRO))
-            words = self._hold.known(keys, (hold.id, *times, *amounts, KEPT, known.limits))
+            words = self._hold.known(keys, (hold.id, *times, *amounts, KEPT, known.limits, hold.requests))
             try:
                 word, at, *values = await self._ask(words, self._hold, until)
             except (Unanswered, asyncio.CancelledError):
@@ -254,7 +259,7 @@ class RedisLedger:
         seen = time.monotonic()
         for sums in levels:
             self._seen[hold.account.org, sums.entity.kind, sums.entity.name] = (seen, sums)
-        found = all_standing(levels, hold.amounts, 1)
+        found = all_standing(levels, hold.amounts, hold.requests)
         if word == b"no":
             return Denied(refusing(found), found)
         if word == b"yes":

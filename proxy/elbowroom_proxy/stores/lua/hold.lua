@@ -5,7 +5,7 @@
 -- next. ARGV: id, the last microsecond at which the hold may be made, microseconds that it lasts, tokens, micro-USD,
 -- tokens for the rate, seconds that sums outlive their period; then, packed, of each level: limits of requests and of
 -- tokens a minute, of requests at once, of tokens and of micro-USD a period (-1: none), this period's first second, its
--- end, the next one's end.
+-- end, the next one's end; and how many requests it is: 1, or 0 for a call beside the answer of one that counts.
 --
 -- Answers a word, the time in microseconds, the epoch (when the sums began; below 0: when they were last restated); then
 -- of each level: which of the two periods, open requests, requests and tokens of the last minute, spent and held tokens,
@@ -16,7 +16,7 @@ local second = tonumber(time[1])
 local now = second * 1000000 + tonumber(time[2])
 local id, lasts, kept = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[7])
 local tokens, money, rate = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-local limits = cmsgpack.unpack(ARGV[8])
+local limits, counts = cmsgpack.unpack(ARGV[8]), tonumber(ARGV[9])
 
 -- A server that was frozen comes to what was said to it long ago: whoever asked has given up.
 if now > tonumber(ARGV[2]) then
@@ -110,9 +110,9 @@ for at, limit in ipairs(limits) do
   levels[at] = found
   if asks == 1 then
     refused = refused
-      or above(limit[1], found.requests + 1)
+      or above(limit[1], found.requests + counts)
       or above(limit[2], found.rate + rate)
-      or above(limit[3], found.open + 1)
+      or above(limit[3], found.open + counts)
       or above(limit[4], found.tokens + found.held_tokens + tokens)
       or above(limit[5], found.money + found.held_money + money)
   end
@@ -127,13 +127,13 @@ end
 if asks == 1 and not refused then
   local lines = {}
   for at, found in ipairs(levels) do
-    found.open = found.open + 1
+    found.open = found.open + counts
     if limits[at][1] >= 0 or limits[at][2] >= 0 then
-      found.requests, found.rate = found.requests + 1, found.rate + rate
+      found.requests, found.rate = found.requests + counts, found.rate + rate
       found.first = math.min(found.first, second)
       redis.call(
         'HSET', found.live, 'o', found.open, 'n', found.requests, 'w', found.rate, 'f', found.first,
-        'l', math.max(found.last, second), 'n' .. second, found.requests_now + 1, 'w' .. second, found.rate_now + rate
+        'l', math.max(found.last, second), 'n' .. second, found.requests_now + counts, 'w' .. second, found.rate_now + rate
       )
     else
       redis.call('HSET', found.live, 'o', found.open, 'l', math.max(found.last, second))
@@ -152,7 +152,7 @@ if asks == 1 and not refused then
   end
   redis.call(
     'HSET', KEYS[1], 's', 'open', 'g', now, 'd', now + lasts, 't', ARGV[4], 'm', ARGV[5], 'r', ARGV[6], 'b', second,
-    'k', table.concat(lines, '\n')
+    'q', counts, 'k', table.concat(lines, '\n')
   )
   redis.call('ZADD', KEYS[2], now + lasts, id)
 end
@@ -162,8 +162,8 @@ for at, found in ipairs(levels) do
   local requests_free, rate_free = found.last + 61, found.last + 61
   if refused then
     requests_free, rate_free = second, second
-    if above(limits[at][1], found.requests + 1) then
-      requests_free = free(found, 'n', found.requests, limits[at][1] - 1)
+    if above(limits[at][1], found.requests + counts) then
+      requests_free = free(found, 'n', found.requests, limits[at][1] - counts)
     end
     if above(limits[at][2], found.rate + rate) then
       rate_free = free(found, 'w', found.rate, limits[at][2] - rate)

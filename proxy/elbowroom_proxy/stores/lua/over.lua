@@ -13,7 +13,7 @@ local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local mode, id = ARGV[1], ARGV[2]
 local settled_for, swept_for, kept = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 
-local have = redis.call('HMGET', KEYS[1], 's', 't', 'm', 'r', 'b', 'd', 'k')
+local have = redis.call('HMGET', KEYS[1], 's', 't', 'm', 'r', 'b', 'd', 'k', 'q')
 local state, deadline = have[1], tonumber(have[6] or now)
 local held = { tonumber(have[2] or 0), tonumber(have[3] or 0), tonumber(have[4] or 0) }
 
@@ -54,7 +54,7 @@ for at = 3, #KEYS, 2 do
   local seconds = 'w' .. (have[5] or '')
   local was = state == 'open' and redis.call('HMGET', live, 'o', 'w', seconds) or {}
   if was[1] then -- else it expired, with all that was in it
-    redis.call('HSET', live, 'o', less(tonumber(was[1]), 1))
+    redis.call('HSET', live, 'o', less(tonumber(was[1]), tonumber(have[8])))
     if was[3] and charge[3] ~= held[3] then -- else its second has gone out
       local more = charge[3] - held[3]
       redis.call('HSET', live, 'w', tonumber(was[2]) + more, seconds, tonumber(was[3]) + more)
