@@ -21,12 +21,14 @@ def told(
     trace_id: str, hour: int = 10, *, dropped: Sequence[str] = (), admitted: int = 0, **more: Any
 ) -> dict[str, Any]:
     """One that ended well at that hour of 1 March 2026. `dropped`: a reason for each document that was."""
-    facts = {
+    facts: dict[str, Any] = {
         "status": 200,
         "request_id": f"req_{trace_id}",
         "timings_ms": {"overhead": 2.5, "total": 40.0},
     }
-    documents = [{"decision": "dropped", "reason": reason, "id": f"d{at}"} for at, reason in enumerate(dropped)]
+    documents: list[dict[str, Any]] = [
+        {"decision": "dropped", "reason": reason, "id": f"d{at}"} for at, reason in enumerate(dropped)
+    ]
     documents += [{"decision": "admitted", "reason": None, "id": f"a{at}"} for at in range(admitted)]
     empty = record(None, Facts(trace_id=trace_id, time=f"2026-03-01T{hour:02}:00:00.000+00:00"))
     value = {**empty, **facts, "mode": "enforce", "model": "gpt-4o", "documents": documents, **more}
@@ -35,7 +37,8 @@ def told(
 
 def owned(tenant: str | None, org: str | None = None, team: str | None = None) -> dict[str, Any]:
     """The fields of a record that say whose it is."""
-    return {"tenant": tenant, "subject": "bot", "principal": {"subject": "bot", "org": org, "team": team}}
+    principal = {"subject": "bot", "org": org, "team": team}
+    return {"tenant": tenant, "subject": "bot", "principal": principal}
 
 
 def put(folder: Path, *records: Mapping[str, Any], name: str = FIRST, torn: str = "") -> Path:

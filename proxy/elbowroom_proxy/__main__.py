@@ -22,7 +22,7 @@ COMMANDS = {
     "models": "list the models: windows, how they are counted, what they cost",
     "check": "validate a configuration and say what it means",
     "keys": "make, list, block and rotate keys",
-    "traces": "list the traces, or show one",
+    "traces": "list, show, export, index and prove the traces",
     "eval": "measure how much of the expected evidence a policy admits",
     "sweep": "measure it for several numbers of candidates and budgets, and mark the elbow",
     "replay": "decide about traced requests or cases again, and show what another policy changes",

@@ -19,7 +19,7 @@ from elbowroom_proxy.ports import Mark, Place, TraceIndex
 from tests.records import owned, put, told
 
 EVERYBODY = Scope()
-ELEVEN = 1772362800000  # 1 March 2026, 11:00 UTC, in milliseconds
+TEN, ELEVEN = 1772359200000, 1772362800000  # 1 March 2026, 10:00 and 11:00 UTC, in milliseconds
 ROWS = [
     told("a", 8, **owned("acme", "acme-org", "support"), query_class="how_to", conversation_id="c1", dropped=["stale"]),
     told("b", 9, **owned("acme", "acme-org"), client_request_id="mine", admitted=2, dropped=["stale", "duplicate"]),
@@ -82,8 +82,8 @@ def test_there_is_one_and_nothing_else_can_be_loaded():
         ({"id": "c"}, "c"),
         ({"id": "req_c"}, "c"),
         ({"id": "mine"}, "b"),
-        ({"since": row(b'{"trace_id":"x","time":"2026-03-01T10:00:00Z"}').at}, "edc"),
-        ({"until": row(b'{"trace_id":"x","time":"2026-03-01T10:00:00Z"}').at}, "ba"),
+        ({"since": TEN}, "edc"),
+        ({"until": TEN}, "ba"),
         ({"tenant": "acme", "reason": "duplicate", "mode": "enforce"}, "b"),
         ({"tenant": "x' OR '1'='1"}, ""),
     ],
@@ -225,9 +225,7 @@ def test_what_fails_half_way_is_not_there(full, tmp_path):
     def fail():
         with full.writing() as writing:
             writing.mark(str(tmp_path), "other.jsonl", Mark(7, 9))
-            writing.add(
-                [(row(b'{"trace_id":"z","time":"2026-03-02T00:00:00Z"}'), Place(str(tmp_path), "other.jsonl", 0, 8))]
-            )
+            writing.add([(Row(trace_id="z", at=0, time=""), Place(str(tmp_path), "other.jsonl", 0, 8))])
             raise KeyError
 
     with pytest.raises(KeyError):

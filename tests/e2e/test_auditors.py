@@ -11,7 +11,7 @@ import pytest
 
 from tests import holders
 from tests.proxy import Run, RunningProxy, config, wait_until
-from tests.upstream import WAIT, FakeUpstream, answer_json, completion
+from tests.upstream import WAIT, FakeUpstream
 
 KEYS = {name: f"sk-eb-{name}-0123456789abcdef" for name in ("bot", "other", "auditor", "acme", "admin")}
 CANARY = "canary-text-that-nobody-reads"
@@ -23,7 +23,6 @@ def key(name: str) -> dict[str, str]:
 
 @pytest.fixture
 def proxy(running_proxy: Run, fake_upstream: FakeUpstream, tmp_path) -> RunningProxy:
-    fake_upstream.answer = answer_json(completion("It is so [S1]."))
     rows = [
         holders.row("bot", KEYS["bot"], tenant="acme", clearance="internal"),
         holders.row("other", KEYS["other"], tenant="globex", clearance="internal"),
@@ -31,7 +30,8 @@ def proxy(running_proxy: Run, fake_upstream: FakeUpstream, tmp_path) -> RunningP
         {**holders.row("auditor", KEYS["auditor"], role="auditor"), "org": None, "team": None},
         {**holders.row("admin", KEYS["admin"], role="admin"), "org": None, "team": None},
     ]
-    value = json.loads(config(fake_upstream, **holders.written(tmp_path, *rows)))
+    value = json.loads(config(fake_upstream))
+    value["general_settings"] |= holders.written(tmp_path, *rows)
     return running_proxy(json.dumps(value))
 
 

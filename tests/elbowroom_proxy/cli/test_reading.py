@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import shutil
 from argparse import ArgumentParser
@@ -90,5 +91,5 @@ def test_who_has_no_name_is_unnamed(monkeypatch):
     def nobody():
         raise KeyError("uid")
 
-    monkeypatch.setattr(reading.getpass, "getuser", nobody)
+    monkeypatch.setattr(getpass, "getuser", nobody)
     assert reading._user() == "unnamed"

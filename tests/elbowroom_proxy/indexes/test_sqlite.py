@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 from contextlib import closing
 
 import pytest
@@ -117,6 +118,6 @@ def test_what_the_database_cannot_do_is_an_error_of_the_disk(folder):
 
 
 def test_an_index_that_cannot_be_anywhere_is_an_error(folder, monkeypatch):
-    monkeypatch.setattr(sqlite.tempfile, "tempdir", os.fspath(folder / "2026-03-01-1-0000.jsonl"))
+    monkeypatch.setattr(tempfile, "tempdir", os.fspath(folder / "2026-03-01-1-0000.jsonl"))
     with pytest.raises(OSError):
         SqliteIndex(folder / "none")
