@@ -73,7 +73,7 @@ def test_documents_are_quoted_and_nothing_else(
             heard += [response.text, *(f"{name}: {value}" for name, value in response.headers.items())]
         heard.append(http.get(served.base_url.replace("/v1", "/metrics")).text)
         traces = tmp_path / "traces"
-        wait_until(lambda: sum(len(one.read_text().splitlines()) for one in traces.glob("*")) == 2)
+        wait_until(lambda: sum(len(one.read_text().splitlines()) for one in traces.glob("*.jsonl")) == 2)
         assert served.stop() in (0, -signal.SIGTERM)
         heard += served.output
     assert "canary" not in "\n".join(heard)

@@ -87,9 +87,9 @@ def test_no_secret_leaves_in_any_direction(mode: str, upstream: FakeUpstream, tm
                 heard += [response.text, *(f"{name}: {value}" for name, value in response.headers.items())]
             heard.append(http.get(served.base_url.replace("/v1", "/metrics")).text)
         traces = tmp_path / "traces"
-        wait_until(lambda: sum(len(file.read_text().splitlines()) for file in traces.glob("*")) == 3)
+        wait_until(lambda: sum(len(file.read_text().splitlines()) for file in traces.glob("*.jsonl")) == 3)
         assert served.stop() in (0, -signal.SIGTERM)
-        heard += [*(file.read_text() for file in traces.glob("*")), *served.output]
+        heard += [*(file.read_text("utf-8", "replace") for file in traces.rglob("*") if file.is_file()), *served.output]
     assert len(upstream.requests) == 2
     heard += [seen.body.decode() for seen in upstream.requests]
     everything = "\n".join(heard)
@@ -98,7 +98,7 @@ def test_no_secret_leaves_in_any_direction(mode: str, upstream: FakeUpstream, tm
         assert json.dumps(value)[1:-1] not in everything
     for seen in upstream.requests:
         assert "[REDACTED:github_token#1]" in seen.body.decode()
-    record = json.loads(next(iter(traces.glob("*"))).read_text().splitlines()[0])
+    record = json.loads(next(traces.glob("*.jsonl")).read_text().splitlines()[0])
     assert "redacted" in record["edits"]
     assert all(one["redactions"] for one in record["documents"][: len(VALUES)])
 

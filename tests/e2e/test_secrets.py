@@ -73,9 +73,9 @@ def test_no_secret_goes_anywhere(served: Elbowroom, upstream: FakeUpstream, tmp_
         heard.append(http.get("/models").text)
 
     traces = tmp_path / "traces"
-    wait_until(lambda: sum(len(file.read_text().splitlines()) for file in traces.glob("*")) == len(bodies))
+    wait_until(lambda: sum(len(file.read_text().splitlines()) for file in traces.glob("*.jsonl")) == len(bodies))
     assert served.stop() in (0, -signal.SIGTERM)
-    heard += [file.read_text() for file in traces.glob("*")]
+    heard += [file.read_text("utf-8", "replace") for file in traces.rglob("*") if file.is_file()]
     heard += served.output
     everything = "\n".join(heard)
     assert "planted-in" not in everything
