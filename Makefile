@@ -5,7 +5,7 @@ STAMP := .venv/.stamp
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
 TESTS := $(BIN)/python -m pytest -n 2 -q
 
-.PHONY: setup test check lint types imports coverage demo eval build pins clean verify-engine
+.PHONY: setup test check lint types imports coverage demo eval build pins clean verify-engine screenshots
 
 setup: $(STAMP)
 
@@ -52,6 +52,10 @@ eval: $(STAMP)
 	$(EVAL) --groups all --without titles
 	$(EVAL) --groups all --jitter 0.3
 	$(EVAL) --groups all --without scores --without order
+
+# The pictures of docs/images, taken of a proxy of their own in a real browser.
+screenshots: $(STAMP)
+	$(BIN)/python docs/screenshots.py
 
 build: $(STAMP)
 	$(BIN)/hatchling build -t wheel

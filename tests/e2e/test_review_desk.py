@@ -104,7 +104,7 @@ def filled(run: Open, held: SomeKeys | None = None) -> RunningDesk:
         loud(desk),
     ])  # fmt: skip
     desk.sweep.mkdir()
-    (desk.sweep / "sweep.md").write_text("| top-k | recall |\n" + HOSTILE[0])
+    (desk.sweep / "sweep.md").write_text(f"| top-k | recall |\n|--|--|\n| 8 | {HOSTILE[0]} |\n{HOSTILE[1]}")
     (desk.sweep / "sweep.svg").write_text(
         f"<svg xmlns='http://www.w3.org/2000/svg' width='760' height='440'><script>{OWN}</script></svg>"
     )
@@ -241,7 +241,7 @@ def test_without_a_mouse(browser, desk):
     for _ in range(60):
         at = press(Keys.TAB)
         # Whatever has the focus shows it.
-        assert at.value_of_css_property("outline-style") == "solid", at.get_attribute("outerHTML")[:200]
+        assert at.value_of_css_property("outline-style") == "solid", at.get_attribute("outerHTML")
         if at.get_attribute("aria-label") == f"Trace {LOUD}":
             break
     browser.follow(keyboard.active_element, Keys.ENTER)
@@ -296,7 +296,7 @@ def test_a_replay_after_a_login(browser, running_desk):
 def test_a_whole_proxy_shows_what_it_has_just_answered(browser, running_proxy: Run, fake_upstream, tmp_path, capfd):
     asker, reader = "sk-eb-asker-0123456789", "sk-eb-reader-0123456789"
     rows = [holders.row("bot", asker), {**holders.row("ann", reader), "role": "auditor", "org": None, "team": None}]
-    general = holders.written(tmp_path, *rows)
+    general: dict[str, Any] = holders.written(tmp_path, *rows)
     proxy = running_proxy(config(fake_upstream, **general))
     answer = httpx.post(
         f"{proxy.base_url}/chat/completions",

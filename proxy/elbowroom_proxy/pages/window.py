@@ -17,7 +17,7 @@ LETTER = 2.4  # percent from which on a letter fits into a part
 PARTS = (
     ("reserve", "A", "answer reserve", ("answer_reserve",)),
     ("instructions", "I", "instructions", ("instructions",)),
-    ("history", "H", "history and examples", ("examples", "conversation")),
+    ("history", "H", "history, results, examples", ("examples", "conversation")),
     ("tools", "T", "tools", ("tools",)),
     ("question", "Q", "question and framing", ("question", "framing")),
     ("evidence", "E", "evidence", ("evidence_tokens",)),

@@ -21,7 +21,7 @@ from elbowroom.errors import ElbowroomError, InvalidRequest, TraceNotFound
 from elbowroom.read.policy import Policy
 from elbowroom.records import Principal
 from elbowroom_proxy.desk import Desk
-from elbowroom_proxy.pages import listing, overview, templating, trace
+from elbowroom_proxy.pages import listing, overview, sweep, templating, trace
 from elbowroom_proxy.replaying import Again, Asked
 from elbowroom_proxy.routes.door import DESK, KEPT_NOWHERE, SAFE, Door, Visitor, guarded, html
 
@@ -149,8 +149,8 @@ class Pages:
         """The curve that was drawn last, and its table."""
 
         async def make(_: Visitor) -> Values:
-            table = await asyncio.to_thread(self._drawn, "sweep.md")
-            return {"here": "sweep", "table": (table or b"").decode("utf-8", "replace")}
+            written = await asyncio.to_thread(self._drawn, "sweep.md") or b""
+            return {"here": "sweep", "table": sweep.table(written.decode("utf-8", "replace"))}
 
         return await self._page(request, "sweep.html", make)
 
@@ -177,12 +177,12 @@ class Pages:
     async def _page(self, request: Request, template: str, make: Callable[[Visitor], Awaitable[Values]]) -> Response:
         async def work() -> Response:
             visitor = await self._review.door.visitor(request)
-            sweep = self._review.sweep
+            drawn = self._review.sweep
             common: Values = {
                 "reader": visitor.reader,
                 "form_token": visitor.form_token,
                 "here": "",
-                "curve": sweep is not None and await asyncio.to_thread((sweep / "sweep.svg").is_file),
+                "curve": drawn is not None and await asyncio.to_thread((drawn / "sweep.svg").is_file),
             }
             return html(template, {**common, **await make(visitor)})
 

@@ -36,7 +36,7 @@ def test_a_decision_is_told():
     assert found.bar is not None
     assert found.why_class.startswith("chosen by ")
     assert ("bad", "cites what nobody gave out") in found.badges
-    assert found.results == found.since == found.money == ()
+    assert not (found.results or found.since or found.money)
     assert found.answer is None
 
 
@@ -52,7 +52,8 @@ def test_a_request_that_could_not_be_read_has_a_page():
 def test_records_of_the_first_version_have_a_page_too():
     old = {name: value for name, value in decided().items() if name not in ("instructions", "results_since", "tools")}
     old |= {"version": 1, "tool_results": [RESULT], "hash_key_id": None}
-    for story in (old, convert(dict(old)), {"documents": []}, {}):
+    stories: list[dict[str, Any]] = [old, convert(dict(old)), {"documents": []}, {}]
+    for story in stories:
         found = page(story)
         assert found.instructions == ()
         assert [one.then for one in found.since] == ([""] if story.get("tool_results") else [])

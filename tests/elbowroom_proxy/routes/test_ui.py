@@ -212,8 +212,8 @@ def test_the_sweep_is_shown_where_one_was_drawn(desk):
     (desk.sweep / "sweep.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     assert "Sweep" in get(desk, "/ui")
     assert "Nothing was drawn" not in get(desk, "/ui/sweep")
-    (desk.sweep / "sweep.md").write_text("| top-k | <b> |")
-    assert "| top-k | <b> |" in get(desk, "/ui/sweep")
+    (desk.sweep / "sweep.md").write_text("| top-k | recall |\n|--|--|\n| 8 | 90.1 |\n\nThe elbow: <b>")
+    assert "top-k recall 8 90.1 The elbow: <b>" in get(desk, "/ui/sweep")
     answer = httpx.get(desk.url + "/ui/sweep.svg")
     assert answer.headers["content-type"] == "image/svg+xml"
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")

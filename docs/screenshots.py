@@ -1,0 +1,165 @@
+"""`make screenshots`: asks a proxy of its own what the demo asks, and more, and takes pictures of its review desk.
+
+Knows: which pages the pictures in docs/images show, and how their requests come about.
+Does not know: how a page is made. The browser and the upstream are those of the tests.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx
+from selenium.webdriver.common.by import By
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from elbowroom_proxy.cli.samples import samples  # noqa: E402 - the tests' browser lies beside this folder
+from elbowroom_proxy.serving import log_to_stderr  # noqa: E402
+from tests import holders  # noqa: E402
+from tests.browser import Browser  # noqa: E402
+from tests.proxy import RunningProxy, wait_until  # noqa: E402
+from tests.upstream import FakeUpstream, answer_json, completion  # noqa: E402
+
+ASKER, READER = "sk-eb-asks-for-the-pictures", "sk-eb-reads-for-the-pictures"
+LIST, TRACE, OVERVIEW, PHONE = (
+    ROOT / "docs" / "images" / f"desk-{name}.png" for name in ("list", "trace", "overview", "phone")
+)
+STOCK = {"type": "function", "function": {"name": "stock", "parameters": {"type": "object"}}}
+ORDER = {"type": "function", "function": {"name": "order", "parameters": {"type": "object"}}}
+
+
+def configured(upstream: FakeUpstream, folder: Path) -> str:
+    """The demo's models, with a price, and one whose answers are scripted."""
+    demo = [
+        {
+            "model_name": name,
+            "litellm_params": {"model": f"demo/{name}"},
+            "model_info": {
+                "context_window": window,
+                "max_output_tokens": 2048,
+                "family": "gpt-4o",
+                "input_cost_per_token": 0.0000025,
+                "output_cost_per_token": 0.0000125,
+            },
+        }
+        for name, window in (("demo-small", 8192), ("demo-large", 128_000))
+    ]
+    scripted = {
+        "model_name": "gpt-4o",
+        "litellm_params": {"model": "openai/gpt-4o", "api_base": upstream.url, "api_key": "none"},
+        "model_info": {"context_window": 8192, "max_output_tokens": 2048},
+    }
+    rows = [
+        holders.row("helpline", ASKER),
+        {**holders.row("ann", READER), "role": "auditor", "org": None, "team": None},
+    ]
+    general = holders.written(folder, *rows, max_tokens=60_000, max_budget=0.5, budget_duration="1d")
+    (folder / "orgs.yaml").write_text(
+        json.dumps({
+            "orgs": [
+                {"name": holders.ORG, "max_tokens": 40_000, "max_budget": 0.25, "budget_duration": "1d",
+                 "teams": [{"name": holders.TEAM}]}
+            ]
+        })
+    )  # fmt: skip
+    return json.dumps({
+        "model_list": [*demo, scripted],
+        "traces": {"capture": "redacted"},
+        "general_settings": {"secret": "a secret of the pictures, no more", **general},
+    })  # fmt: skip
+
+
+def incident() -> dict[str, Any]:
+    """A turn whose answer follows a tool's result, cites what nobody gave out, and had an old version before it."""
+    call = {"id": "c1", "type": "function", "function": {"name": "stock", "arguments": '{"part": "M-7"}'}}
+    rows = json.dumps([{"part": "M-7", "place": f"shelf {n}", "left": n % 3} for n in range(400)])
+    price = "The fan motor M-7 costs {} EUR, and fits the FH-300 and the FH-200."
+    return {
+        "model": "gpt-4o",
+        "messages": [
+            {"role": "system", "content": "You advise installers. Answer from the evidence, and name it."},
+            {"role": "user", "content": "What does the fan motor of the FH-300 cost, and is one left?"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": rows},
+        ],
+        "tools": [STOCK, ORDER],
+        "documents": [
+            {"id": "prices-2024", "text": price.format(129), "version": "2024", "score": 0.93, "title": "Prices 2024"},
+            {"id": "prices-2026", "text": price.format(164), "version": "2026", "score": 0.91, "title": "Prices 2026",
+             "supersedes": ["prices-2024"]},
+            {"id": "prices-copy", "text": price.format(164), "score": 0.88, "title": "Prices, from the newsletter"},
+            {"id": "motor-zh", "text": "FH-300 的循环风机电机为 M-7，更换须由专业人员进行。", "score": 0.5,
+             "title": "备件：M-7 电机"},
+            {"id": "delivery", "text": "Parts leave the store within two days.", "score": 0.4, "title": "Delivery"},
+        ],
+        "context": {"conversation_id": "case-2041"},
+    }  # fmt: skip
+
+
+def ask(client: httpx.Client, body: dict[str, Any]) -> str:
+    """The trace's id."""
+    answer = client.post("/v1/chat/completions", json=body)
+    return answer.headers["x-elbowroom-trace-id"]
+
+
+def main() -> int:
+    """0: the pictures lie in docs/images."""
+    log_to_stderr()
+    with TemporaryDirectory() as name, FakeUpstream() as upstream:
+        folder = Path(name)
+        upstream.answers(
+            answer_json(
+                completion(
+                    "It costs 164 EUR [S1], and one is left [S4].",
+                    prompt_tokens=4219,
+                    tool_calls=[{"id": "c2", "type": "function", "function": {"name": "order", "arguments": "{}"}}],
+                )
+            )
+        )
+        with (
+            RunningProxy(configured(upstream, folder), folder) as proxy,
+            httpx.Client(base_url=proxy.url, headers={"authorization": f"Bearer {ASKER}"}, timeout=60) as client,
+        ):
+            for _ in range(2):
+                for sample in samples():
+                    ask(client, sample.body)
+            client.post("/v1/chat/completions", json={"model": "nobody", "messages": []})
+            trace = ask(client, incident())
+            shoot(proxy.url, trace, folder)
+    return 0
+
+
+def shoot(url: str, trace: str, folder: Path) -> None:
+    """The four pictures."""
+    browser = Browser(folder / "profile")
+    driver = browser.driver
+    try:
+        driver.get(f"{url}/ui")
+        driver.find_element(By.ID, "key").send_keys(READER)
+        browser.follow(driver.find_element(By.CSS_SELECTOR, "form button"))
+
+        def listed() -> bool:
+            driver.get(f"{url}/ui?id={trace}")
+            return bool(driver.find_elements(By.CSS_SELECTOR, "tbody tr"))
+
+        wait_until(listed)
+        for file, path, size, dark in (
+            (LIST, "/ui", (1280, 860), False),
+            (TRACE, f"/ui/traces/{trace}", (1280, 1160), False),
+            (OVERVIEW, "/ui/overview", (1280, 1240), True),
+            (PHONE, f"/ui/traces/{trace}", (390, 1000), False),
+        ):
+            browser.as_wide_as(size, dark=dark)
+            driver.get(url + path)
+            driver.save_screenshot(str(file))
+    finally:
+        browser.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
