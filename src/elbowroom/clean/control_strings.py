@@ -23,7 +23,7 @@ class Rule(NamedTuple):
     first: str  # the first character of every match
     rest: str  # a regular expression for what follows it
     examples: tuple[str, ...]
-    sign: str = ""  # what every text with a match holds; by default `first`
+    before: str = ""  # what stands right before every match, where it is always the same
 
 
 _SHAPES = (

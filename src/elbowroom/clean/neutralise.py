@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
 from elbowroom.clean.control_strings import RULES, Rule
-from elbowroom.clean.sanitise import Cleaned, sanitise
+from elbowroom.clean.sanitise import Cleaned, beyond_plain, sanitise
 
 # Every block in which a character's NFKC form is plain ASCII.
 _COMPATIBLE = (
@@ -37,29 +37,48 @@ _FOLDS = {
 
 # Substituting what folds is many times faster than translating all. Above the first plane one range stands for all, as
 # each further one would cost every character; what does not fold stays as it is.
+_FEW = 24
+_REACH = (
+    128  # characters in which it is decided whether something matches; a tokenizer's longer token is broken by these
+)
+_BACK = 2  # characters before a first one that a rule looks at
+_APART = 256  # characters a sign for which folding around it is cheaper than folding all
 _FOLDABLE = re.compile(f"[{re.escape(''.join(chr(code) for code in _FOLDS if code < 0x10000))}\U00010000-\U0010ffff]")
+
+
+class Part(NamedTuple):
+    """All rules with one first character."""
+
+    first: str
+    firsts: tuple[str, ...]  # the characters whose form holds it, where a rule needs no more than that
+    before: tuple[str, ...]  # what stands right before it, where a rule says so
+    pattern: re.Pattern[str]  # matches that character alone: so it scans at memory's speed, and all in one would not
 
 
 class Live(NamedTuple):
     """What is control, compiled: who has it finds every live string of a text."""
 
-    # For each first character: signs without any of which a text holds no such string, and a pattern that matches that
-    # character alone. A pattern that begins with one plain character scans at memory's speed; all in one does not.
-    parts: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]
+    parts: tuple[Part, ...]
 
-    def places(self, text: str, folded: Callable[[str], str]) -> list[int]:
-        """Behind which characters a backslash belongs, in the text as `folded` makes it."""
-        found: list[int] = []
-        form = None
-        for signs, pattern in self.parts:
-            if any(sign in text for sign in signs):
-                form = folded(text) if form is None else form
-                found += [match.end() for match in pattern.finditer(form)]
+    def places(self, text: str, beyond: str | None = None) -> list[int]:
+        """Behind which characters of the text a backslash belongs, in order. `beyond`: as in `neutralise`."""
+        folds = not text.isascii() and (beyond is None or _FOLDABLE.search(beyond) is not None)
+        form = None if folds else text
+        found: set[int] = set()
+        for part in self.parts:
+            signs = [sign for sign in (*part.firsts, *part.before) if sign[0] in text and sign in text]
+            if not signs:
+                continue
+            if form is None and sum(map(text.count, signs)) * _APART <= len(text):
+                found.update(_near(text, part, signs))
+                continue
+            form = shadow(text, beyond) if form is None else form
+            found.update(_origins(text, form, [match.end() for match in part.pattern.finditer(form)]))
         return sorted(found)
 
     def search(self, text: str) -> bool:
         """Whether a text in ASCII, or a text's shadow, holds a live string."""
-        return any(pattern.search(text) for _, pattern in self.parts)
+        return any(part.pattern.search(text) for part in self.parts)
 
 
 def compile_rules(rules: Iterable[Rule]) -> Live:
@@ -69,10 +88,11 @@ def compile_rules(rules: Iterable[Rule]) -> Live:
         by_first.setdefault(rule.first, []).append(rule)
     parts = []
     for first, some in by_first.items():
-        signs = {rule.sign or first for rule in some}
-        signs |= {chr(code) for code, form in _FOLDS.items() if form in signs}
+        alone = any(not rule.before for rule in some)
+        firsts = [first, *(chr(code) for code, form in _FOLDS.items() if first in form)] if alone else []
+        before = sorted({rule.before for rule in some} - {""})
         pattern = re.compile(f"{re.escape(first)}(?={'|'.join(rule.rest for rule in some)})")
-        parts.append((tuple(sorted(signs)), pattern))
+        parts.append(Part(first, tuple(firsts), tuple(before), pattern))
     return Live(tuple(parts))
 
 
@@ -87,27 +107,37 @@ def rules_of(tokens: Iterable[str]) -> tuple[Rule, ...]:
     """
     shadows = {token: shadow(token) for token in tokens if token.strip() and sanitise(token).text == token}
     return tuple(
-        Rule("tokenizer", form[0], re.escape(form[1:]), (token,))
+        Rule("tokenizer", form[0], re.escape(form[1:_REACH]), (token,))
         for token, form in shadows.items()
         if len(form) > 1 and "\\" not in form and not LIVE.search(form)
     )
 
 
-def shadow(text: str) -> str:
+def shadow(text: str, beyond: str | None = None) -> str:
     """The text with compatibility forms folded to ASCII: what rules are matched on."""
-    return text if text.isascii() else _FOLDABLE.sub(_fold, text)
+    if text.isascii():
+        return text
+    rest, at = beyond_plain(text) if beyond is None else beyond, 0
+    rest = text if rest is None else rest
+    for _ in range(_FEW):  # different ones, each many times, as a rule
+        found = _FOLDABLE.search(rest, at)
+        if found is None:
+            return text
+        char, at = found[0], found.start()
+        rest = rest.replace(char, "")
+        text = text.replace(char, _FOLDS.get(ord(char), char))
+    return _FOLDABLE.sub(_fold, text)
 
 
-def neutralise(text: str, live: Live = LIVE, mark: str = "\\") -> Cleaned:
+def neutralise(text: str, live: Live = LIVE, mark: str = "\\", beyond: str | None = None) -> Cleaned:
     """Breaks every control string of a sanitised text. Idempotent; `spans` are the characters broken after.
 
-    `live` comes from `compile_rules`; `mark` is the backslash as the text has to write it.
+    `live` comes from `compile_rules`; `mark` is the backslash as the text has to write it; `beyond` is
+    `beyond_plain(text)`, where somebody has it.
     """
-    places = live.places(text, shadow)
+    places = live.places(text, beyond)
     if not places:
         return Cleaned(text, 0, ())
-    if not text.isascii() and len(shadow(text)) != len(text):
-        places = _origins(text, places)
     cuts = [0, *places, len(text)]
     pieces = [text[start:end] for start, end in pairwise(cuts)]
     return Cleaned(mark.join(pieces), len(places), tuple((place - 1, place) for place in places))
@@ -118,15 +148,37 @@ def _fold(match: re.Match[str]) -> str:
     return _FOLDS.get(ord(char), char)
 
 
-def _origins(text: str, places: list[int]) -> list[int]:
-    """Where in the text the characters ended that the shadow shows at `places`: some fold to two or three."""
+def _near(text: str, part: Part, signs: Iterable[str]) -> Iterator[int]:
+    """The places of one part, found by folding what stands around its signs, where these are few."""
+    for sign in signs:
+        lead = len(sign) if sign in part.before else 0
+        at = text.find(sign)
+        while at >= 0:
+            first = at + lead
+            before, own, behind = (
+                _FOLDABLE.sub(_fold, piece)
+                for piece in (
+                    text[max(0, first - _BACK) : first],
+                    text[first : first + 1],
+                    text[first + 1 : first + _REACH],
+                )
+            )
+            form = before + own + behind
+            for offset, char in enumerate(own, start=len(before)):
+                if char == part.first and part.pattern.match(form, offset):
+                    yield first + 1
+            at = text.find(sign, at + 1)
+
+
+def _origins(text: str, form: str, places: list[int]) -> list[int]:
+    """Where in the text the characters end that its shadow shows at `places`: some fold to two or three."""
+    if not places or len(form) == len(text):
+        return places
     ends: list[int] = []
-    length = 0
-    wanted = iter(places)
-    place = next(wanted)
+    length = done = 0
     for index, char in enumerate(text, start=1):
         length += len(_FOLDS.get(ord(char), char))
-        if length == place:
+        while done < len(places) and places[done] <= length:
             ends.append(index)
-            place = next(wanted, -1)
+            done += 1
     return ends

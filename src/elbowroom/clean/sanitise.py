@@ -42,6 +42,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLAIN_ASCII = bytes([9, 10, *range(32, 127)])
 _SUSPECT = re.compile(f"[\r\x0b\x0c\x85\u2028\u2029\ud800-\udfff{_HIDDEN_BMP}\U0001bca0-\U0010ffff]")
 
+_VISIBLE = "gbk"  # has nothing beyond ASCII that is hidden or ends a line; several times faster than a search
+_VISIBLE_BYTES = _PLAIN_ASCII + bytes(range(128, 256))
+_SAMPLE = 256
+
 # Unicode's Extended_Pictographic, its unassigned reserves included, plus the five skin tones.
 _PICTURE = re.compile(
     "[\xa9\xae\u203c\u2049\u2122\u2139\u2194-\u2199\u21a9\u21aa\u231a\u231b\u2328\u2388\u23cf\u23e9-\u23f3"
@@ -72,13 +76,13 @@ _JOINING = frozenset(
 )
 
 
-def sanitise(text: str) -> Cleaned:
+def sanitise(text: str, beyond: str | None = None) -> Cleaned:
     """Drops what cannot be seen, and gives every line end one form. Idempotent; plain prose comes back as it is.
 
-    Line ends are not counted as removed, lone surrogates (which become U+FFFD) are.
+    Line ends are not counted as removed, lone surrogates (which become U+FFFD) are. `beyond` is `beyond_plain(text)`,
+    where somebody has it.
     """
-    # What is left of ASCII without its plain characters is found many times faster than by a search.
-    if not (text.encode().translate(None, _PLAIN_ASCII) if text.isascii() else _SUSPECT.search(text)):
+    if _is_plain(text, beyond_plain(text) if beyond is None else beyond):
         return Cleaned(text, 0, ())
     pieces: list[str] = []
     spans: list[tuple[int, int]] = [match.span() for match in _SURROGATE.finditer(text)]
@@ -95,6 +99,27 @@ def sanitise(text: str) -> Cleaned:
     pieces.append(text[done:])
     text = _SURROGATE.sub("\ufffd", "".join(pieces))
     return Cleaned(_LINE_ENDS.sub("\n", text), removed, tuple(sorted(spans)))
+
+
+def beyond_plain(text: str) -> str | None:
+    """The characters that are no plain ASCII, in order, found many times faster than by a search; None where they are
+    so many that this is no gain.
+    """
+    if not text.isascii():
+        sample = text[len(text) // 2 :][:_SAMPLE]
+        if len(sample.encode("utf-8", "surrogatepass")) >= 2 * len(sample):
+            return None
+    return text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_ASCII).decode("utf-8", "surrogatepass")
+
+
+def _is_plain(text: str, beyond: str | None) -> bool:
+    """Whether nothing has to be done, said as fast as that can be."""
+    if beyond is not None:
+        return not beyond or not (beyond.isascii() or _SUSPECT.search(beyond))
+    try:  # Chinese, as a rule
+        return not text.encode(_VISIBLE).translate(None, _VISIBLE_BYTES)
+    except UnicodeEncodeError:
+        return not _SUSPECT.search(text)
 
 
 def _visible_part(before: str, run: str, after: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from elbowroom.clean.neutralise import LIVE, Live, neutralise
-from elbowroom.clean.sanitise import sanitise
+from elbowroom.clean.sanitise import beyond_plain, sanitise
 from elbowroom.clean.sentences import Unit, units
 from elbowroom.clean.terms import terms
 
@@ -68,8 +68,9 @@ class Text:
     @classmethod
     def of(cls, raw: str, live: Live = LIVE) -> Text:
         """Cleans `raw`. Known later by everything that can be asked of it."""
-        seen = sanitise(raw)
-        safe = neutralise(seen.text, live)
+        beyond = beyond_plain(raw)
+        seen = sanitise(raw, beyond)
+        safe = neutralise(seen.text, live, beyond=beyond if seen.text is raw else None)
         clean = safe.text.strip()
         lead = len(safe.text) - len(safe.text.lstrip())
         broken = tuple((start + at - lead, end + at + 1 - lead) for at, (start, end) in enumerate(safe.spans))

@@ -15,11 +15,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from msgspec import Struct, structs
+from msgspec import Raw, Struct, structs
 
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.message import encode
-from elbowroom.read.rawjson import decode, elements, entries
+from elbowroom.read.rawjson import decode, entries, views
 
 NOTICE = "elbowroom_notice"  # the member that says what was cut, in JSON
 
@@ -124,14 +124,15 @@ def _shapes(text: str, place: _Place) -> Iterator[Shape]:
 # --- JSON -------------------------------------------------------------------------------------------------------------
 
 _Members: TypeAlias = tuple[tuple[bytes, bytes], ...]
-_Value: TypeAlias = list[bytes] | _Members | str
+_Elements: TypeAlias = list[bytes] | list[Raw]
+_Value: TypeAlias = _Elements | _Members | str
 
 
 def _open(raw: bytes) -> _Value | None:
     """An array's elements, an object's members, what stands between a string's quotes; None for all else."""
     try:
         if raw.startswith(b"["):
-            return elements(raw)
+            return views(raw)
         if raw.startswith(b"{"):
             return entries(raw)
         if raw.startswith(b'"'):
@@ -154,16 +155,17 @@ def _inside(value: _Value | None, size: int, place: _Place) -> Iterator[Shape]:
         yield _prose(value, inside, lambda words: _in_string(f"\n[{NOTICE}: {words}]\n"), quoted=True)
 
 
-def _array(value: list[bytes], size: int, place: _Place) -> Iterator[Shape]:
+def _array(value: _Elements, size: int, place: _Place) -> Iterator[Shape]:
     """The first elements; else a part of the very first."""
     total = len(value)
-    units = [row.decode() + ",\n" for row in value[: place.most]]
+    units = [bytes(row).decode() + ",\n" for row in value[: place.most]]
     outermost = place.rows is None
     rows = total if outermost else place.rows
     yield Shape(place.before + "[\n", units, "]" + place.after, total, size, _element, rows=rows, counts=outermost)
     if value:
         others = f",\n{_element(f'1 of {total} rows shown')}]" if total > 1 else "]"
-        yield from _inside(_open(value[0]), len(value[0]), place.inside("[\n", others, total))
+        first = bytes(value[0])
+        yield from _inside(_open(first), len(first), place.inside("[\n", others, total))
 
 
 def _object(value: _Members, size: int, place: _Place) -> Iterator[Shape]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from elbowroom.clean.sanitise import sanitise
+from elbowroom.clean.sanitise import _SUSPECT, _VISIBLE, beyond_plain, sanitise
 
 PROSE = [
     "Plain English — “quoted”, naïve café, 3 × 4 ≤ 12; tab\there.\n\nSecond paragraph.",
@@ -112,3 +112,26 @@ def test_the_shared_payloads_keep_their_visible_words(shared: Path) -> None:
     smuggled = [row["text"] for row in payloads if "\U000e0067" in row["text"] and "🏴" not in row["text"]]
     assert smuggled
     assert not any("\U000e0000" <= char <= "\U000e0fff" for text in smuggled for char in sanitise(text).text)
+
+
+def test_what_the_codec_knows_is_never_hidden() -> None:
+    """It stands in for a search, so it must not know anything that the search would find."""
+    for char in map(chr, range(0x80, 0x10000)):
+        if _SUSPECT.match(char):
+            with pytest.raises(UnicodeEncodeError):
+                char.encode(_VISIBLE)
+
+
+@given(st.text(st.sampled_from("退款，。aZ é\u200b\u2028\x07\r\ud800")))
+def test_the_ways_of_looking_see_the_same(text: str) -> None:
+    alone = sanitise(text)
+    for more in ("退" * 600, "a" * 600):  # so that the text is taken for one or the other
+        before, after = sanitise(more + "." + text), sanitise(text + "." + more)
+        assert (before.text, after.text) == (f"{more}.{alone.text}", f"{alone.text}.{more}")
+        assert before.removed == after.removed == alone.removed
+
+
+def test_beyond_plain_is_the_rest_or_nothing() -> None:
+    assert beyond_plain("plain\tand\n\x07é\ud800") == "\x07é\ud800"
+    assert beyond_plain("plain") == ""
+    assert beyond_plain("退款" * 400) is None

@@ -1,0 +1,70 @@
+"""What a large tool result costs to clean and to cut, beside parsing it once: `python -m bench.results`.
+
+Knows: 5,000 rows in several scripts; the best of many tries, in time of this process alone.
+Does not know: what tokens cost to count (that is asked of others), or anybody's real results.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+from elbowroom.clean.known import Known
+from elbowroom.clean.result import clean_result
+from elbowroom.count.counter import Tally
+from elbowroom.decide.toolresult import cap
+from elbowroom.needs import NeedCounts
+
+TRIES = 15
+ROWS = 5_000
+NOTES = {
+    "English": "refund policy " * 27,
+    "markup, links and lists": "<b>item</b> #4 [x](https://shop.example/a?b=1): " * 8,
+    "German, French": "Zürich, Straße, café – Rückgabe " * 12,
+    "Chinese": "退款需要三十天，请提供订单号。" * 9,
+}
+
+
+def text_of(note: str, *, ascii_only: bool) -> str:
+    rows = [{"id": at, "note": f"{note} {at}", "tags": ["a", "b"], "ok": True} for at in range(ROWS)]
+    return json.dumps(rows, ensure_ascii=ascii_only)
+
+
+def fastest(job: Callable[[], object]) -> float:
+    """Milliseconds."""
+    times = []
+    for _ in range(TRIES):
+        start = time.process_time()
+        job()
+        times.append(time.process_time() - start)
+    return 1000 * min(times)
+
+
+def cut(text: str) -> str:
+    walk = cap(text, max_tokens=4_000, max_rows=200, tally=Tally("none"))
+    try:
+        need = next(walk)
+        while True:
+            assert isinstance(need, NeedCounts)
+            need = walk.send(tuple(len(one) // 4 for one in need.texts))
+    except StopIteration as stop:
+        return str(stop.value.text)
+
+
+def main() -> None:
+    print("| 5,000 rows | MB | first time | again |", "|---|---|---|---|", sep="\n")
+    for name, note in NOTES.items():
+        for ascii_only in sorted({False, not note.isascii()}):
+            text, known = text_of(note, ascii_only=ascii_only), Known(1 << 26)
+            clean_result(text, known)
+            parsing = fastest(lambda text=text: json.loads(text))  # type: ignore[misc]
+            new = fastest(lambda text=text: cut(clean_result(text, Known(1 << 26)).text))  # type: ignore[misc]
+            again = fastest(lambda text=text, known=known: cut(clean_result(text, known).text))  # type: ignore[misc]
+            told = f"{name}, as escapes" if ascii_only else name
+            size = len(text.encode()) / 1e6
+            print(f"| {told} | {size:.1f} | {new / parsing:.1f} | {again / parsing:.1f} |")
+
+
+if __name__ == "__main__":
+    main()
