@@ -58,7 +58,7 @@ class Coalesced:
     caller tries it for all. `at_once` round trips are under way at most; what comes meanwhile goes with the next.
     """
 
-    def __init__(self, send: Send, *, timeout: float, pause: float, at_once: int = 4, most: int = 256) -> None:
+    def __init__(self, send: Send, *, timeout: float, pause: float, at_once: int, most: int) -> None:
         self._send = send
         self._timeout = timeout
         self._pause = pause

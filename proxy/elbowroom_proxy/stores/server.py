@@ -25,7 +25,7 @@ FIT = "noeviction"
 class Server:
     """Connections are opened when they are needed. `timeout`: seconds for one answer."""
 
-    def __init__(self, url: str, *, cluster: bool, timeout: float, connections: int = 8) -> None:
+    def __init__(self, url: str, *, cluster: bool, timeout: float, connections: int = 4) -> None:
         # Callers give up after `timeout`. A connection is given twice that: where this process kept the loop busy, the
         # answer may have come in time.
         patience = 2 * timeout
@@ -33,7 +33,7 @@ class Server:
         if cluster:
             self._client = RedisCluster.from_url(
                 url,
-                max_connections=connections,
+                max_connections=connections + 1,
                 socket_timeout=patience,
                 socket_connect_timeout=timeout,
                 retry=Retry(NoBackoff(), 0),
@@ -42,7 +42,7 @@ class Server:
             self._client = Redis(
                 connection_pool=BlockingConnectionPool.from_url(
                     url,
-                    max_connections=connections,
+                    max_connections=connections + 1,  # `look` may come between
                     timeout=timeout,
                     socket_timeout=patience,
                     socket_connect_timeout=timeout,

@@ -38,7 +38,7 @@ class Wire:
 
 
 def of(wire: Wire, **options: Any) -> Coalesced:
-    return Coalesced(wire, **{"timeout": 5.0, "pause": 60.0, **options})
+    return Coalesced(wire, **{"timeout": 5.0, "pause": 60.0, "at_once": 4, "most": 256, **options})
 
 
 async def test_what_is_asked_in_one_turn_goes_together_and_each_gets_their_own():
