@@ -111,7 +111,7 @@ def test_killed_stops_choosing_and_neither_fences_nor_cleaning(
 
 def test_only_an_admin_turns_it_where_there_are_keys(tmp_path: Path, running_proxy: Run):
     rows = [holders.row("a", KEYS[0]), {**holders.row("boss", KEYS[2]), "role": "admin"}]
-    general = holders.written(tmp_path, *rows)
+    general: dict[str, Any] = holders.written(tmp_path, *rows)
     proxy = running_proxy(config("http://127.0.0.1:1/v1", kill_file=str(tmp_path / "kill"), **general))
     url = f"{proxy.url}/admin/kill"
     for key, status in ((None, 401), (KEYS[0], 403), (KEYS[2], 200)):
@@ -127,7 +127,7 @@ def test_only_an_admin_turns_it_where_there_are_keys(tmp_path: Path, running_pro
 def test_a_key_has_a_policy_and_a_mode_of_its_own(tmp_path: Path, running_proxy: Run):
     (tmp_path / "brief.yaml").write_text("id: brief\nevidence: {max_passages: 1}\n")
     rows = [{**holders.row("a", KEYS[0]), "policy": "brief"}, {**holders.row("b", KEYS[1]), "mode": "shadow"}]
-    general = {**holders.written(tmp_path, *rows), "policies": {"brief": str(tmp_path / "brief.yaml")}}
+    general: dict[str, Any] = {**holders.written(tmp_path, *rows), "policies": {"brief": str(tmp_path / "brief.yaml")}}
     proxy = running_proxy(config("http://127.0.0.1:1/v1", **general))
     first, second = ask(proxy.base_url, KEYS[0]), ask(proxy.base_url, KEYS[1])
     assert (first.headers["x-elbowroom-mode"], first.headers["x-elbowroom-admitted"]) == ("enforce", "1")

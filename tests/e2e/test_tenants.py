@@ -75,7 +75,7 @@ def written(
     (folder / "policy.yaml").write_text(
         policy.replace("tools: {}", "tools: {find: {returns: documents}, mail: {egress: true}}")
     )
-    general = {name: more.pop(name) for name in ("traces", "redis_url") if name in more}
+    general: dict[str, Any] = {name: more.pop(name) for name in ("traces", "redis_url", "killed") if name in more}
     ann = holders.row("ann", KEY, tenant="acme", groups=["support"], clearance=clearance)
     general |= holders.written(folder, *([ann] if keys is None else keys))
     return json.dumps({**json.loads(config(upstream, policy=str(folder / "policy.yaml"), **general)), **more})
@@ -84,13 +84,17 @@ def written(
 NOWHERE = "redis://127.0.0.1:1/0"  # a store that cannot be reached
 
 
-@pytest.mark.parametrize(("mode", "store"), [*((mode, None) for mode in Mode), (Mode.ENFORCE, NOWHERE)])
+@pytest.mark.parametrize(
+    ("mode", "store", "killed"),
+    [*((mode, None, False) for mode in Mode), (Mode.ENFORCE, NOWHERE, False), (Mode.ENFORCE, None, True)],
+)
 def test_a_denied_document_is_nowhere(
-    module_upstream: FakeUpstream, upstream: FakeUpstream, tmp_path: Path, mode: Mode, store: str | None
+    module_upstream: FakeUpstream, upstream: FakeUpstream, tmp_path: Path, mode: Mode, store: str | None, killed: bool
 ):
     traces, heard = tmp_path / "traces", list[str]()
     file = tmp_path / "elbowroom.yaml"
-    file.write_text(written(tmp_path, module_upstream, mode=mode, traces=str(traces), redis_url=store))
+    file.write_text(written(tmp_path, module_upstream, mode=mode, traces=str(traces), redis_url=store, killed=killed))
+    lines = 5 if mode is Mode.SHADOW else 3  # what is worked out beside a request is a line of its own
     upstream.answers(answer_json(completion("Fine.")), streamed("Fine."))
     key = {"authorization": f"Bearer {KEY}"}
     with Elbowroom(tmp_path, "--config", str(file)) as served, httpx.Client(timeout=WAIT) as http:
@@ -103,16 +107,20 @@ def test_a_denied_document_is_nowhere(
         refused = http.post(f"{served.base_url}/chat/completions", json=body(tool_choice=TOOLS[1]), headers=key)
         assert refused.status_code == 400
         heard.append(http.get(served.base_url.replace("/v1", "/metrics")).text)
-        wait_until(lambda: sum(len(one.read_text().splitlines()) for one in traces.glob("*")) == 3)
+        wait_until(lambda: sum(len(one.read_text().splitlines()) for one in traces.glob("*.jsonl")) >= lines)
         assert served.stop() in (0, -signal.SIGTERM)
         heard += [refused.text, *served.output]
-    told = "\n".join(one.read_text() for one in traces.glob("*"))
+    told = "\n".join(one.read_text("utf-8", "replace") for one in traces.rglob("*") if one.is_file())
     assert "canary" not in "\n".join([*heard, told, *(seen.body.decode() for seen in upstream.requests)])
     assert KEY not in "\n".join([*heard, told, *(json.dumps(seen.headers) for seen in upstream.requests)])
     for seen in upstream.requests:
         assert "near the river" in seen.body.decode()
         assert [tool["function"]["name"] for tool in seen.json["tools"]] == ["find"]
-    record = json.loads(told.splitlines()[0])
+    record, *others = map(json.loads, "\n".join(one.read_text() for one in traces.glob("*.jsonl")).splitlines())
+    assert {one["mode"] for one in (record, *others) if one.get("kind") != "shadow"} == {
+        Mode.PASSTHROUGH if killed else mode
+    }
+    assert record["killed"] is killed
     denied = [one for one in record["documents"] if one["reason"] == "not_permitted"]
     assert len(denied) == 3 * len(DENIED)
     assert all(one["digest"] and not one["id"] for one in denied)
