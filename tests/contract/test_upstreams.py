@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from elbowroom.errors import Overloaded, UpstreamTimeout, UpstreamUnavailable, UpstreamUnreached
 from elbowroom_proxy import upstreams
@@ -284,6 +285,22 @@ async def test_who_finds_no_place_waits_and_who_finds_no_place_to_wait_is_refuse
         await upstream.send(wired.call())
     await first.close()
     assert (await second).status == 200
+
+
+async def test_it_is_said_when_a_request_leaves_and_not_before(wired: Wired):
+    upstream = wired.upstream(max_concurrency=1, max_queue=1)
+    gate = wired.server.gate()
+    wired.server.answers(answer_stream(*wired.provider.begin(), gate), wired.provider.whole())
+    begun: list[str] = []
+    first = await upstream.send(structs.replace(wired.call(stream=True), begins=lambda: begun.append("first")))
+    second = asyncio.create_task(upstream.send(structs.replace(wired.call(), begins=lambda: begun.append("second"))))
+    await asyncio.sleep(0)
+    with pytest.raises(Overloaded):
+        await upstream.send(structs.replace(wired.call(), begins=lambda: begun.append("refused")))
+    assert begun == ["first"]
+    await first.close()
+    await second
+    assert begun == ["first", "second"]
 
 
 async def test_closing_a_stream_that_was_not_read_closes_the_connection(wired: Wired):

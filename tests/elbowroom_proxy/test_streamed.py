@@ -473,3 +473,13 @@ def test_the_sdks_own_accumulator_takes_it(texts: list[str]):
         place = note.url_citation
         cited = "".join(texts)[place.start_index : place.end_index]
         assert cited in {"[S1]", "[S2]"}
+
+
+@pytest.mark.parametrize("size", [None, 1])
+def test_whoever_counts_is_told_of_every_chunk_as_it_came(size: int | None):
+    came: list[bytes] = []
+    it = Streamed(hide_usage=True, report=REPORT, watch=Watch(SOURCES, "strip", hosts_allowed=()), came=came.append)
+    run(it, stream("a [S7] ", "b", usage=True), size)
+    texts = [json.loads(data)["choices"] for data in came]
+    assert "".join(choice["delta"].get("content") or "" for choices in texts for choice in choices) == "a [S7] b"
+    assert all(b"context_report" not in data for data in came)

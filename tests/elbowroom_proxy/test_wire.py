@@ -236,3 +236,10 @@ def test_how_many_labels_could_not_be_read_is_said_where_any_could_not():
     told = structs.replace(decision(None), label_incomplete=3)
     assert wire.decision_headers("t", "r", told)["x-elbowroom-label-incomplete"] == "3"
     assert "x-elbowroom-label-incomplete" not in wire.decision_headers("t", "r", decision(None))
+
+
+def test_limits_are_ours_where_we_have_any():
+    upstream = {"x-ratelimit-remaining-tokens": "5", "x-ratelimit-limit-images": "3", "x-other": "1"}
+    assert wire.client_headers(upstream, decoded=False, ours={"x-request-id": "r"}) == {**upstream, "x-request-id": "r"}
+    ours = {"x-ratelimit-remaining-requests": "9"}
+    assert wire.client_headers(upstream, decoded=False, ours=ours) == {"x-other": "1", **ours}

@@ -91,3 +91,18 @@ async def test_what_is_no_score_a_text_is_no_answer(server, answer):
 
 async def test_one_that_was_never_asked_is_closed_too(server):
     await build(row(server)).close()
+
+
+async def test_what_a_question_costs_at_most_is_never_less_than_what_it_costs(server):
+    texts = ["one", "zwei für drei"] * 60
+    reranker = build(row(server, "jina", input_cost_per_query=0.002, input_cost_per_token=0.000001))
+    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) + len(texts) * len("which?")
+    assert reranker.most("which?", texts) == 2 * 2_000 + size
+    answers = [{"index": at, "relevance_score": 0.1} for at in range(len(texts))]
+    server.answers(answer_json({"results": answers, "usage": {"total_tokens": size}}))
+    assert (await reranker.scores("which?", texts)).micro_usd <= reranker.most("which?", texts)
+    await reranker.close()
+
+
+async def test_one_without_a_price_costs_nothing(server):
+    assert build(row(server)).most("which?", ["one"]) == 0

@@ -39,3 +39,7 @@ def test_scores_are_one_a_text_and_never_below_nothing(question, texts):
     scores = bm25(question, texts)
     assert len(scores) == len(texts)
     assert all(one >= 0 for one in scores)
+
+
+def test_it_costs_nothing():
+    assert build(None).most("which?", ["one"]) == 0

@@ -169,3 +169,51 @@ async def test_no_messages_of_a_user_are_no_question():
     status, _ = await send(b'{"model":"demo-large","messages":[{"role":"system","content":"Be brief."}]}')
     assert status == 200
     assert isinstance(Demo(Meter()), Demo)
+
+
+async def other(path: str, body: Any) -> tuple[int, bytes]:
+    reply = await build(None, Meter()).send(  # type: ignore[arg-type]
+        Call(path, json.dumps(body).encode(), {}, "demo-small", stream=False)
+    )
+    return reply.status, b"".join([part async for part in reply.chunks()])
+
+
+async def test_a_response_says_what_a_chat_would_and_what_it_took():
+    status, said = await other("/responses", {"model": "demo-small", "input": EVIDENCE + "Where are the offices?"})
+    value = json.loads(said)
+    assert (status, value["status"], value["incomplete_details"]) == (200, "completed", None)
+    assert value["output"][0]["content"][0]["text"] == "Our offices are in Bonn and Porto. [S2]"
+    usage = value["usage"]
+    assert usage["input_tokens"] + usage["output_tokens"] == usage["total_tokens"]
+
+
+async def test_a_streamed_response_comes_in_events_that_are_numbered():
+    body = {"model": "demo-small", "input": "Where?", "stream": True, "max_output_tokens": 3}
+    _, said = await other("/responses", body)
+    events = [json.loads(one.split(b"data: ")[1]) for one in said.split(b"\n\n") if one]
+    assert [one["sequence_number"] for one in events] == list(range(len(events)))
+    words = "".join(one["delta"] for one in events if one["type"] == "response.output_text.delta")
+    assert (events[0]["type"], events[-1]["type"]) == ("response.created", "response.incomplete")
+    assert events[-1]["response"]["output"][0]["content"][0]["text"] == words
+
+
+async def test_the_same_text_is_embedded_the_same_way():
+    _, one = await other("/embeddings", {"model": "demo-small", "input": "a b"})
+    _, two = await other("/embeddings", {"model": "demo-small", "input": ["c", "a b"]})
+    first, second = json.loads(one), json.loads(two)
+    assert first["data"][0]["embedding"] == second["data"][1]["embedding"] != second["data"][0]["embedding"]
+    assert (first["usage"]["total_tokens"], second["usage"]["total_tokens"]) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/responses", {"model": "demo-small", "input": 7}), ("/embeddings", {"model": "demo-small"}),
+     ("/responses", {"model": "nobody", "input": "a"})],
+)  # fmt: skip
+async def test_what_it_cannot_read_is_a_400_there_too(path: str, body: Any):
+    assert (await other(path, body))[0] == 400
+
+
+async def test_a_response_that_is_too_long_is_refused():
+    status, said = await other("/responses", {"model": "demo-small", "input": "word " * 9_000})
+    assert (status, json.loads(said)["error"]["code"]) == (400, "context_length_exceeded")

@@ -234,3 +234,12 @@ def test_it_reaches_nobody_else_says_nothing_and_leaves_the_environment_as_it_is
         "reached": [],
         "root": True,
     }
+
+
+@pytest.mark.parametrize("path", ["/embeddings", "/responses"])
+async def test_what_is_no_chat_is_refused_by_name_and_never_sent(fake_upstream, upstream, path):
+    reply = await upstream.send(Call(path, b"{}", {}, "m", stream=False))
+    said = (await read(reply))["error"]
+    assert (reply.status, said["code"], said["param"]) == (400, "unsupported_endpoint", "model")
+    assert path in said["message"]
+    assert fake_upstream.requests == []
