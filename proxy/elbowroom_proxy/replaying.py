@@ -21,7 +21,7 @@ from elbowroom.decision import Setting, decide
 from elbowroom.needs import Answer, Need, NeedCounts, NeedRedaction
 from elbowroom.read.policy import Policy
 from elbowroom.read.request import read_request
-from elbowroom.records import Fate, Learned, Packed, Principal, Refused
+from elbowroom.records import Fate, Learned, Mode, Packed, Principal, Refused
 from elbowroom_proxy.answering import drive_here
 from elbowroom_proxy.asked import accepted_by, accepting
 from elbowroom_proxy.principal import OPEN
@@ -109,9 +109,12 @@ class Again:
     def recorded(self, story: Mapping[str, Any], asked: Asked, policy: Policy) -> Packed | Refused | None:
         """The decision on the recorded answers; None where they do not fit its questions.
 
-        A trace does not say whether the model's endpoint could be asked, so both are tried.
+        In the mode that was carried out, which may be the key's, its cohort's, or the kill switch's. A trace does not
+        say whether the model's endpoint could be asked, so both are tried.
         """
         outcome = None
+        if story.get("mode") is not None:
+            policy = structs.replace(policy, mode=Mode(story["mode"]))
         for endpoint in (False, True):
             answers = [tuple(answer) for answer in story["answers"]]
             try:

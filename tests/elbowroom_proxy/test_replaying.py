@@ -11,7 +11,7 @@ from msgspec import structs
 
 from elbowroom.account.trace import Facts, record
 from elbowroom.needs import Answer, Need
-from elbowroom.records import Learned, Packed, Principal
+from elbowroom.records import Learned, Mode, Packed, Principal
 from elbowroom_proxy.cli.pack import OFFLINE_SECRET, Offline
 from elbowroom_proxy.cli.replay import again_as
 from elbowroom_proxy.replaying import Again, Asked, who_accepts
@@ -59,6 +59,21 @@ def test_recorded_answers_give_the_same_bytes_and_nothing_is_counted(tmp_path, m
     facts = Facts(trace_id="", time="", upstream="demo", upstream_model="demo-small", principal=Principal())
     told = record(outcome.decision, facts)
     assert told == first.story
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_request_that_was_served_in_another_mode_than_its_policy_s_is_repeated_in_that(tmp_path, monkeypatch, mode):
+    monkeypatch.chdir(tmp_path)
+    configured = settings_here()
+    offline = Offline(configured, None, None)
+    offline._policy = structs.replace(
+        configured.policy, mode=mode
+    )  # as the key, the cohort or the switch would have it
+    first = offline.pack(BODY)
+    again = Again(configured, offline_keys(configured), [configured.policy], never)
+    told = json.loads(encode({**first.story, "trace_id": "t"}))
+    assert told["mode"] == mode
+    assert again.told(told, Asked(BODY)).exact
 
 
 def test_what_bills_had_taught_is_part_of_the_recording(tmp_path, monkeypatch):
