@@ -26,12 +26,16 @@ from elbowroom_proxy.killword import Word
 class Keys(Protocol):
     """Whose a key is. Asked for every request, so what changes holds from the next one on."""
 
+    def find(self, digest: str) -> Principal | None:
+        """By the key's SHA-256 in lower-case hex; None: nobody's, or blocked, or replaced."""
+
+
+class Members(Keys, Protocol):
+    """Who belongs to which team, by a key or by a token."""
+
     @property
     def closed(self) -> bool:
         """Whether nobody is let in without a key."""
-
-    def find(self, digest: str) -> Principal | None:
-        """By the key's SHA-256 in lower-case hex; None: nobody's, or blocked, or replaced."""
 
     def admitted(self, principal: Principal, own: Rights) -> Principal | None:
         """A token's principal, who says these rights of its own, as far as its team lets it; None: not at all."""

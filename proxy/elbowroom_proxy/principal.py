@@ -18,7 +18,7 @@ from elbowroom.budget.rights import Rights
 from elbowroom.errors import InvalidApiKey, ModelNotAllowed
 from elbowroom.records import Model, Principal
 from elbowroom_proxy.identity import JwtRow
-from elbowroom_proxy.ports import Keys, PublicKeys
+from elbowroom_proxy.ports import Members, PublicKeys
 
 # Headers (lower-case names) -> who sent them; raises an `ElbowroomError` for credentials that do not hold.
 Identify = Callable[[Mapping[str, str]], Awaitable[Principal]]
@@ -31,7 +31,7 @@ _LONGEST = 16_384  # characters of a token
 class Identity:
     """Looks every request up anew, so rights that change hold from the next one on."""
 
-    def __init__(self, keys: Keys, tokens: JwtRow | None = None, public: PublicKeys | None = None) -> None:
+    def __init__(self, keys: Members, tokens: JwtRow | None = None, public: PublicKeys | None = None) -> None:
         """`public` has the keys of the issuer of `tokens`; both or neither."""
         self._keys = keys
         self._tokens = tokens

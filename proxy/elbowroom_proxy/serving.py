@@ -71,17 +71,21 @@ class _Workers(Multiprocess):
 
 def _serve_together(file: Path | None, settings: Settings, host: str, port: int, workers: int) -> None:
     options = _options(settings, host, port)
-    config = uvicorn.Config(partial(worker, file), factory=True, workers=workers, **options)
+    config = uvicorn.Config(partial(worker, file, closed=settings.closed), factory=True, workers=workers, **options)
     with tempfile.TemporaryDirectory(prefix="elbowroom-metrics-") as folder:
         os.environ[metrics.TOGETHER] = folder  # before a worker loads the library that reads it
         configured.keys(settings.general)  # makes the secret that all of them share, where it is kept in a file
         _Workers(config, [config.bind_socket()]).run()
 
 
-def worker(file: Path | None) -> FastAPI:
-    """The application of one of several processes."""
+def worker(file: Path | None, *, closed: bool = False) -> FastAPI:
+    """The application of one of several processes. Raises `InvalidConfig` where the first ones were `closed`, and this
+    one would be open: one that takes another's place after its keys were deleted.
+    """
     log_to_stderr()
     settings = configured.load(file)
+    if closed and not settings.closed:
+        raise InvalidConfig(f"{settings.keys_file}:1: the keys are gone; whoever has none is not let in for that")
     return app.create_app(settings, configured.keys(settings.general))
 
 

@@ -12,6 +12,7 @@ import httpx
 import pytest
 import structlog
 
+from elbowroom.errors import InvalidConfig
 from elbowroom_proxy import serving, settings
 from tests.command import elbowroom, environment
 from tests.proxy import config, wait_until
@@ -127,3 +128,10 @@ def test_a_number_of_workers_that_is_none_is_refused(tmp_path: Path, word: str):
     done = elbowroom("serve", "--workers", word, cwd=tmp_path)
     assert done.returncode == 2
     assert b"must be a number of processes, 1 to 64" in done.stderr
+
+
+def test_a_worker_that_finds_no_keys_any_more_is_not_open(tmp_path: Path):
+    (tmp_path / "elbowroom.yaml").write_text(config("http://127.0.0.1:1/v1", traces=str(tmp_path / "traces")))
+    with pytest.raises(InvalidConfig, match=r"keys.yaml:1: the keys are gone"):
+        serving.worker(tmp_path / "elbowroom.yaml", closed=True)
+    assert serving.worker(tmp_path / "elbowroom.yaml", closed=False)

@@ -21,12 +21,14 @@ from typing import Any
 
 import httpx
 import uvicorn
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from elbowroom_proxy import serving as service
 from elbowroom_proxy import settings
 from elbowroom_proxy.cli import before_after, render
 from elbowroom_proxy.cli.samples import Sample, samples
+from elbowroom_proxy.directory import Directory
+from elbowroom_proxy.settings import Settings
 from elbowroom_proxy.sinks import read
 
 PATIENCE = 30.0  # seconds for the proxy to start, for an answer, for a trace to reach its file
@@ -51,7 +53,7 @@ def run(args: Namespace) -> int:
     """0: every request was answered, and billed as counted. At a terminal it goes on serving until Ctrl-C."""
     if args.before_after:
         return before_after.run()
-    configured = settings.load(environ={})  # the built-in defaults, whatever this machine's environment says
+    configured = built_in()
     folder = Path(configured.general.traces)
     windows = {model.name: model.context_window for model in configured.catalog.models}
     todo = samples()
@@ -72,6 +74,11 @@ def run(args: Namespace) -> int:
             print(f"\nStill serving. Point a client at it: base_url={address}/v1, any key. Ctrl-C ends it.", flush=True)
             wait()
     return status
+
+
+def built_in() -> Settings:
+    """The defaults, whatever this machine's environment says and whatever keys its operator has made."""
+    return structs.replace(settings.load(environ={}), directory=Directory(), keys_file=None)
 
 
 @contextmanager

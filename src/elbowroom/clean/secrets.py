@@ -70,7 +70,7 @@ SECRETS: tuple[Rule, ...] = (
     Rule("discord_webhook", rf"https{_SLASHES}discord(?:app)?\.com\\*/api\\*/webhooks\\*/\d{{17,20}}\\*/[\w-]{{60,}}"),
     Rule("stripe_key", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{24,}"),
     Rule("anthropic_key", r"\bsk-ant-[\w-]{20,}"),
-    Rule("openai_key", r"\bsk-(?:(?:proj|svcacct|admin|or|lf)-[\w-]{20,}|[A-Za-z0-9]{32,})"),
+    Rule("openai_key", r"\bsk-(?:(?:proj|svcacct|admin|or|lf|eb)-[\w-]{20,}|[A-Za-z0-9]{32,})"),
     Rule("google_key", r"\bAIza[\w-]{35}|\bGOCSPX-[\w-]{28}"),
     Rule("google_token", r"\bya29\.[\w-]{20,}"),
     Rule("azure_key", r"(?i:Account|SharedAccess)Key=([A-Za-z0-9+/]{43,88}={1,2})", 1),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 
@@ -15,6 +16,7 @@ import uvicorn
 from elbowroom_proxy import serving, settings
 from elbowroom_proxy.cli import demo
 from elbowroom_proxy.cli.samples import Sample, samples
+from tests import holders
 from tests.command import elbowroom, environment
 from tests.house.tree import ROOT
 from tests.servers import script
@@ -82,6 +84,15 @@ def test_a_refusal_is_an_answer_that_is_shown(tmp_path, monkeypatch):
     assert (answer.status, story["status"]) == (404, 404)
     assert "question   热泵?" in told
     assert any(line.startswith("answer     ") and "model_not_found" in line for line in told)
+
+
+def test_an_operators_keys_do_not_close_it(tmp_path, monkeypatch, root):
+    folder = tmp_path / "config"
+    shutil.copytree(root / "config", folder)
+    (folder / "keys.yaml").write_text(holders.keys_text())
+    monkeypatch.setattr(settings, "config_folder", lambda: folder)
+    assert settings.load(environ={}).closed
+    assert not demo.built_in().closed
 
 
 def test_a_server_that_cannot_start_ends_it():
