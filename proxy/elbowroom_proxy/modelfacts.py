@@ -23,7 +23,8 @@ from elbowroom.read.catalog import Facts, parted
 
 TABLE = "model_prices_and_context_window_backup.json"
 STALE = dt.timedelta(days=180)  # prices change about as often
-CHAT = frozenset({"chat", "completion", "responses"})
+EMBEDS = "embedding"
+MODES = frozenset({"chat", "completion", "responses", EMBEDS})
 # Windows as makers publish them. A row whose `max_input_tokens` is none of these, and one of these together with its
 # `max_output_tokens`, says what the input alone may have (gpt-5: 272,000 + 128,000); any other says the window.
 WINDOWS = frozenset({
@@ -54,12 +55,14 @@ class Table:
     def _row(self, name: str) -> dict[str, Any] | None:
         raw = self._rows.get(name)
         row: dict[str, Any] | None = None if raw is None else msgspec.json.decode(raw)
-        return row if row is not None and row.get("mode") in CHAT else None
+        return row if row is not None and row.get("mode") in MODES else None
 
 
 def facts(row: Mapping[str, Any], as_of: str) -> Facts:
     """One row in our words."""
     most_in, most_out = row.get("max_input_tokens"), row.get("max_output_tokens")
+    if row.get("mode") == EMBEDS:
+        most_out = 1  # none, and a maximum is at least that
     window, alone = most_in, None
     if most_in and most_out and most_in != most_out and most_in not in WINDOWS and most_in + most_out in WINDOWS:
         window, alone = most_in + most_out, most_in

@@ -86,21 +86,30 @@ def test_a_model_is_found_by_its_providers_name_and_no_other():
             "gemini-x": row(litellm_provider="vertex_ai-language-models", max_input_tokens=3),
             "gemini/gemini-x": row(litellm_provider="gemini", max_input_tokens=4),
             "embed-x": row(mode="embedding", max_input_tokens=5),
+            "image-x": row(mode="image_generation", max_input_tokens=6),
         }
     )
     windows = {
         name: found and found.context_window
         for name in (
             "gpt-x", "openai/gpt-x", "claude-x", "anthropic/claude-x", "vertex_ai/gemini-x", "gemini/gemini-x",
-            "hosted_vllm/gpt-x", "openai/claude-x", "embed-x", "nobody/x", "",
+            "hosted_vllm/gpt-x", "openai/claude-x", "embed-x", "image-x", "nobody/x", "",
         )
         for found in [rows.find(name)]
     }  # fmt: skip
     assert windows == {
         "gpt-x": 1, "openai/gpt-x": 1, "claude-x": None, "anthropic/claude-x": 2, "vertex_ai/gemini-x": 3,
-        "gemini/gemini-x": 4, "hosted_vllm/gpt-x": None, "openai/claude-x": None, "embed-x": None, "nobody/x": None,
-        "": None,
+        "gemini/gemini-x": 4, "hosted_vllm/gpt-x": None, "openai/claude-x": None, "embed-x": 5, "image-x": None,
+        "nobody/x": None, "": None,
     }  # fmt: skip
+
+
+def test_a_model_that_embeds_emits_nothing_and_has_its_price():
+    found = facts(
+        row(mode="embedding", max_input_tokens=8_191, input_cost_per_token=2e-08, output_cost_per_token=0), OF
+    )
+    assert (found.context_window, found.max_input_tokens, found.max_output_tokens) == (8_192, 8_191, 1)
+    assert found.price == Price(20_000, 0, as_of=OF)
 
 
 def test_the_installed_table_knows_the_large_makers():

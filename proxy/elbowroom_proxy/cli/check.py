@@ -73,6 +73,8 @@ def told(read: Settings) -> Iterator[str]:
     else:
         yield line("access", "open: everybody may ask for everything")
     yield from who.told(read)
+    for note in who.unpriced(read):
+        yield line("note", note)
     yield line("counts", "shared in Redis" if general.redis_url else "kept in memory")
     yield line("secret", "given" if general.secret else f"made and kept in {settings.STATE}")
     yield line("traces", general.traces)

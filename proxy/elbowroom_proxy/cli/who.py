@@ -1,6 +1,6 @@
 """Organisations, teams and keys in words: what each may spend, what each may do, and which limit nothing fits into.
 
-Knows: how limits and rights are said, and where in the files each of them stands.
+Knows: how limits and rights are said, which models no money limits, and where in the files each of them stands.
 Does not know: what holds (`directory`, `budget.orgs`), or how large a hold is (`budget.smallest`).
 """
 
@@ -34,6 +34,21 @@ def told(read: Settings) -> Iterator[str]:
         role = "" if row.role == "user" else f"{row.role}; "
         may = "asks no models" if unit is None else _said(unit)
         yield line("key", f"{whose}: {'blocked; ' if row.blocked else ''}{role}{may}")
+
+
+def unpriced(read: Settings) -> Iterator[str]:
+    """Models without a price that somebody may use whose money is limited: they cost nothing there."""
+    for model in read.catalog.models:
+        names = [
+            entity.name
+            for unit in (*read.directory.orgs.teams.values(), *read.directory.units.values())
+            if model.price is None and (unit.rights.models is None or model.name in unit.rights.models)
+            for entity in unit.account.entities
+            if entity.limits.micro_usd is not None
+        ]
+        if names:
+            whose = ", ".join(dict.fromkeys(names))
+            yield f"{model.name} has no price, so its requests cost nothing, whatever the max_budget of {whose}"
 
 
 def small(read: Settings, file: Path) -> Iterator[str]:

@@ -105,3 +105,23 @@ def test_a_limit_that_nothing_fits_into_has_a_line_and_a_cap_that_mends_it(tmp_p
 )  # fmt: skip
 def test_what_one_hold_fits_into_is_no_fault(tmp_path: Path, team: dict[str, Any]):
     assert small(tmp_path, json.dumps({"orgs": [{"name": "a", "teams": [{"name": "t", **team}]}]})) == []
+
+
+def test_models_that_money_does_not_limit_are_named(tmp_path: Path):
+    text = CONFIG.replace("general_settings", f"{UNPRICED}general_settings")
+    orgs = "orgs: [{name: acme, max_budget: 5, teams: [{name: a, max_budget: 1}, {name: b, models: [n]}]}]"
+    (tmp_path / "elbowroom.yaml").write_text(text)
+    (tmp_path / "policy.yaml").write_text("")
+    (tmp_path / "orgs.yaml").write_text(orgs)
+    read = settings.load(tmp_path / "elbowroom.yaml", environ={})
+    assert list(who.unpriced(read)) == [
+        "own has no price, so its requests cost nothing, whatever the max_budget of acme, acme/a"
+    ]
+    assert list(who.unpriced(made(tmp_path, "orgs: [{name: acme, teams: [{name: a, rpm_limit: 1}]}]"))) == []
+
+
+UNPRICED = """\
+  - model_name: own
+    litellm_params: {model: hosted_vllm/own, api_base: "http://127.0.0.1:1/v1"}
+    model_info: {context_window: 100, max_output_tokens: 10}
+"""
