@@ -109,14 +109,17 @@ class Books:
 
     async def end(self, ident: str, account: Account, came_to: Amounts | None, begun: float) -> Settled | None:
         """Settles, or gives back where it came to nothing (None). None where that is still to be done: it is tried
-        again until the hold would be swept. `begun` in seconds since 1970.
+        again until the hold would be swept. `begun` in seconds since 1970. Raises nothing.
         """
         try:
             return await self._end(ident, account, came_to, begun)
         except LedgerUnavailable:
             self.metrics.failures.labels("release" if came_to is None else "settle").inc()
             self.work(self._again(ident, account, came_to, begun))
-            return None
+        except Exception as error:  # noqa: BLE001 -- an answer that has come is handed on, whatever the ledger does
+            self.metrics.lost.inc()
+            log.error("unforeseen", hold=ident, exc_info=error)
+        return None
 
     async def _end(self, ident: str, account: Account, came_to: Amounts | None, begun: float) -> Settled:
         if came_to is None:

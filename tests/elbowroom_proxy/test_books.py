@@ -159,6 +159,17 @@ async def test_what_the_ledger_never_takes_is_told(monkeypatch: pytest.MonkeyPat
     await kept.books.close()
 
 
+async def test_a_ledger_that_breaks_breaks_no_answer(kept: Kept, monkeypatch: pytest.MonkeyPatch):
+    await kept.books.hold(hold())
+
+    async def broken(*_: Any, **__: Any) -> Settled:
+        raise ValueError("nobody foresaw it")
+
+    monkeypatch.setattr(kept.ledger, "settle", broken)
+    assert await kept.books.end("a", ACCOUNT, Amounts(7), time.time()) is None
+    assert kept.counted("settlements_lost") == 1
+
+
 async def test_whoever_stops_tries_once_more_and_waits_no_longer():
     kept = Kept(Row(hold=3600.0))
     await kept.books.hold(hold("a"))
