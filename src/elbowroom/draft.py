@@ -150,18 +150,19 @@ class Draft:
             text = front.text + remark
             pieces = (*front.pieces, remark) if remark else front.pieces
             others = [piece for envelope in made.values() for piece in envelope.pieces or (empty,)]
-            tokens = yield from self._evidence_tokens(text, pieces, others, parts, fitted)
+            told = tokens = yield from self._evidence_tokens(text, pieces, others, parts, fitted)
             counted = self.sum(fitted, tokens)
             over = tokens - budget
             if over <= 0 and self.endpoint.there:
-                told = body(self.request, self.sent(text, parts))
-                sure = yield from self.endpoint.confirmed(counted, room - window.safety_margin, told, final=True)
+                packed = body(self.request, self.sent(text, parts))
+                sure = yield from self.endpoint.confirmed(counted, room - window.safety_margin, packed, final=True)
                 if sure is not counted:
+                    told = _share(tokens, counted, sure, fitted.count)
                     self.added += sure.tokens - counted.tokens
                     over = sure.tokens + window.safety_margin - fitted.count.margin - room
                     budget, counted = min(budget, tokens - over), sure
             if over <= 0 or not (admitted or remark or empty):
-                return Written(text, tokens, counted, labelled, tuple(dropped))
+                return Written(text, told, counted, labelled, tuple(dropped))
             if remark:
                 remark = ""
             elif empty:
@@ -207,3 +208,15 @@ class Draft:
             return sum(tally.tokens[piece] for piece in (*pieces[:-1], joined)) - tally.tokens[asked] + elsewhere
         yield from tally.measure(pieces, recurring=False)
         return sum(tally.tokens[piece] for piece in pieces) + elsewhere
+
+
+def _share(tokens: int, ruled: Count, sure: Count, without: Count) -> int:
+    """What evidence of so many tokens is of a prompt that its provider counted. Where rules only bound it, theirs may
+    be several times as many: then it is the difference to the prompt `without` it, where that is sure as well, else its
+    proportion.
+    """
+    if ruled.basis is not Basis.BOUNDED or sure.tokens >= ruled.tokens:
+        return tokens
+    if without.basis is Basis.EXACT:
+        return min(tokens, max(0, sure.tokens - without.tokens))
+    return tokens * sure.tokens // ruled.tokens

@@ -448,6 +448,31 @@ def test_a_prompt_that_comes_near_without_evidence_is_asked_about_before_anythin
     assert packed.sources
 
 
+@pytest.mark.parametrize("before", [0, 850])
+def test_evidence_is_never_more_than_the_prompt_that_its_provider_counted(before: int) -> None:
+    """Where rules only bound a model, they bound its evidence by bytes, which are several times as many."""
+    bounded = structs.replace(MODEL, counter="bounded", vocabulary="bytes", family="gemini")
+    provider = Provider(tokens=120)
+    request = chat(("system", "word " * before), QUESTION, documents=[REFUNDS, PARCELS])
+    packed = provider.decides(request, structs.replace(ALWAYS, input_limit=6_000), model=bounded)
+    assert packed.decision.counted == Count(120, Basis.EXACT)
+    assert len(packed.sources) == 2
+    assert 0 < packed.decision.evidence_tokens < 120
+
+
+def test_evidence_is_the_difference_where_the_prompt_was_counted_without_it() -> None:
+    bounded = structs.replace(MODEL, counter="bounded", vocabulary="bytes", family="gemini")
+    answers = iter((900, 960))
+    request = chat(("system", "word " * 850), QUESTION, documents=[REFUNDS])
+
+    def answer(need: Need) -> tuple[Any, ...]:
+        return (next(answers),) if isinstance(need, NeedEndpointCount) else offline(TOKENS.count_now)(need)
+
+    packed = drive_here(decide(request, near(ALWAYS, model=bounded)), answer)
+    assert isinstance(packed, Packed)
+    assert (packed.decision.counted, packed.decision.evidence_tokens) == (Count(960, Basis.EXACT), 60)
+
+
 @pytest.mark.parametrize("additive", [True, False])
 def test_what_no_rule_covers_is_counted_by_its_provider(additive: bool) -> None:
     provider = Provider(tokens=500)
