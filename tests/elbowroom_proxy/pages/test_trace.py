@@ -36,7 +36,7 @@ def test_a_decision_is_told():
     assert found.bar is not None
     assert found.why_class.startswith("chosen by ")
     assert ("bad", "cites what nobody gave out") in found.badges
-    assert not (found.results or found.since or found.money)
+    assert [*found.results, *found.since, *found.money] == []
     assert found.answer is None
 
 

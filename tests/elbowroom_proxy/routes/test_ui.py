@@ -258,3 +258,18 @@ def test_a_pages_characters_may_be_any(desk):
         assert answer.status_code == 200, path
         assert "<script>" not in answer.text
         assert not set(answer.text) & set("\x00\x1b\u202e\ud800")
+
+
+def test_readings_are_listed_and_lead_nowhere(desk):
+    read = {
+        "version": 2,
+        "kind": "read",
+        "trace_id": "9" * 32,
+        "time": "2026-11-02T09:00:00.000+00:00",
+        "subject": "eve",
+    }
+    desk.write([{**read, "read": {"action": "list", "found": 2, "filters": {}}}])
+    assert "read" not in get(desk, "/ui").split("Time (UTC)")[1]
+    page = httpx.get(f"{desk.url}/ui?kind=read", timeout=WAIT).text
+    assert "eve" in page
+    assert "/ui/traces/" not in page
