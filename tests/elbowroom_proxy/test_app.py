@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 
 import httpx
+import pytest
 
-from elbowroom_proxy import settings
+from elbowroom.errors import InvalidConfig
+from elbowroom_proxy import app, settings
 from elbowroom_proxy.app import Service
 from elbowroom_proxy.stores.memory import MemoryCounts
 from elbowroom_proxy.stores.redis import RedisCounts
+from elbowroom_proxy.upstreams.openai import OpenAI
 from tests.proxy import Run, config
 
 
@@ -80,6 +84,45 @@ async def test_a_reranker_accepts_what_its_entry_says_and_one_in_this_process_ev
         assert service.flow.rerankers.get("http") == found
         assert service.flow.rerankers["lexical"] == service.flow.policy.access.labels
         await service.close()
+
+
+async def test_a_swap_that_cannot_be_changes_nothing_and_closes_what_it_made(tmp_path, monkeypatch):
+    value = json.loads(config("http://127.0.0.1:1/v1"))
+    service = Service(*_settings_and_keys(tmp_path, value))
+    flow, closed = service.flow, list[OpenAI]()
+
+    async def close(one: OpenAI) -> None:
+        closed.append(one)
+
+    async def start(_: OpenAI) -> None:
+        raise InvalidConfig("it cannot be started")
+
+    value["model_list"][0]["litellm_params"]["api_base"] = "http://127.0.0.1:2/v1"
+    other = made(tmp_path, json.dumps(value))
+    with monkeypatch.context() as patched:
+        patched.setattr(OpenAI, "close", close)
+        patched.setattr(OpenAI, "start", start)
+        with pytest.raises(InvalidConfig):
+            await service.swap(other)
+    assert service.flow is flow
+    assert len(closed) == 2  # gpt-4o at its new address, and at the old one without it
+    assert await service.swap(other) == []
+    assert service.flow is not flow
+    await service.close()
+
+
+async def test_what_is_still_under_way_when_it_ends_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(app, "LAST_WORDS", 0.01)
+    value = json.loads(config("http://127.0.0.1:1/v1"))
+    service = Service(*_settings_and_keys(tmp_path, value))
+    endless = asyncio.create_task(asyncio.Event().wait())
+    service.flow.work(endless)
+    value["model_list"][0]["litellm_params"]["api_base"] = "http://127.0.0.1:2/v1"
+    await service.swap(made(tmp_path, json.dumps(value)))
+    (retiring,) = service._retiring
+    await service.close()
+    assert retiring.cancelled()
+    endless.cancel()
 
 
 def _settings_and_keys(tmp_path, value):

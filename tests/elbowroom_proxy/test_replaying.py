@@ -66,9 +66,8 @@ def test_a_request_that_was_served_in_another_mode_than_its_policy_s_is_repeated
     monkeypatch.chdir(tmp_path)
     configured = settings_here()
     offline = Offline(configured, None, None)
-    offline._policy = structs.replace(
-        configured.policy, mode=mode
-    )  # as the key, the cohort or the switch would have it
+    # As the key, the cohort or the switch would have it.
+    offline._policy = structs.replace(configured.policy, mode=mode)
     first = offline.pack(BODY)
     again = Again(configured, offline_keys(configured), [configured.policy], never)
     told = json.loads(encode({**first.story, "trace_id": "t"}))

@@ -39,6 +39,11 @@ def explained(policy: Policy) -> Iterator[str]:
         f"A prompt has {policy.input_limit:,} tokens, or the model's window where that is smaller; "
         f"{policy.safety_margin} of them stay free. The answer's room is kept before any evidence."
     )
+    percent = policy.rollout.enforce_percent
+    if policy.mode is Mode.ENFORCE and percent < 100:
+        yield f"That is for {percent:g} % by {policy.rollout.by}; all others are in shadow."
+    if policy.baseline == "as_sent":
+        yield "Where nothing is enforced, nothing is added: the client's own messages say what it tags."
     evidence = policy.evidence
     yield (
         SUMMED.format(cap=evidence.max_passage_tokens, **structs.asdict(evidence))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from elbowroom.decide import gates
-from elbowroom.read.policy import Compress, Evidence, EvidenceOverride, Minimum, Policy, QueryClass
+from elbowroom.read.policy import Compress, Evidence, EvidenceOverride, Minimum, Policy, QueryClass, Rollout
 from elbowroom.read.sources import Registry, SourceRow
 from elbowroom.records import Mode
 from elbowroom_proxy import settings
@@ -65,6 +65,15 @@ def test_a_class_says_whether_its_best_passage_is_cut(own, policy, said):
 )
 def test_a_mode_says_what_is_done(mode, said):
     assert said in words(mode=mode)
+
+
+def test_a_cohort_and_another_baseline_are_told():
+    told = words(rollout=Rollout(enforce_percent=12.5, by="key"), baseline="as_sent")
+    assert "for 12.5 % by key; all others are in shadow" in told
+    assert "nothing is added" in told
+    told = words(mode=Mode.SHADOW, rollout=Rollout(enforce_percent=5))
+    assert "5 %" not in told
+    assert "nothing is added" not in told
 
 
 def test_classes_and_sources_say_what_is_theirs():
