@@ -116,7 +116,7 @@ class Books:
         except LedgerUnavailable:
             self.metrics.failures.labels("release" if came_to is None else "settle").inc()
             self.work(self._again(ident, account, came_to, begun))
-        except Exception as error:  # noqa: BLE001 -- an answer that has come is handed on, whatever the ledger does
+        except Exception as error:  # an answer that has come is handed on, whatever the ledger does
             self.metrics.lost.inc()
             log.error("unforeseen", hold=ident, exc_info=error)
         return None
