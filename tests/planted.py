@@ -103,7 +103,9 @@ SECRETS: dict[str, tuple[tuple[str, Callable[[str], str]], ...]] = {
     ),
     "anthropic_key": (("{}", _of("sk-" + "ant-api03-", URL64, 93)),),
     "openai_key": (
-        ("{}", _of("sk-" + "proj-", URL64, 48)), ("{}", _of("sk-", ALNUM, 48)), ("{}", _of("sk-", HEX, 32)),
+        ("{}", _of("sk-" + "proj-", URL64, 48)),
+        ("{}", _of("sk-", ALNUM, 48)),
+        ("{}", _of("sk-", HEX, 32)),
         ("{}", _of("sk-" + "eb-", ALNUM, 43)),
     ),
     "google_key": (("{}", _of("AI" + "za", URL64, 35)), ("{}", _of("GOC" + "SPX-", URL64, 28))),

@@ -117,7 +117,8 @@ def test_what_the_documentation_shows_can_be_written(tmp_path: Path, root: Path)
 def test_what_the_built_in_configuration_says_of_it_can_be_written(tmp_path: Path, root: Path):
     (tmp_path / "orgs.yaml").write_text(orgs_text())
     text = (root / "config" / "elbowroom.yaml").read_text("utf-8")
-    said = text[text.index("# jwt:") : text.index("general_settings:")]
+    begins = text.index("# jwt:")
+    said = text[begins : text.index("\n\n", begins)]
     found = made(tmp_path, said.replace("# ", "", 1).replace("\n# ", "\n"), RETRIEVER_KEY="0123456789abcdef").identities
     assert found.jwt is not None
     assert len(found.label_keys) == 1

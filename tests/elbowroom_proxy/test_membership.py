@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,11 @@ def test_the_built_in_example_can_be_written(tmp_path: Path, root: Path):
     shown = read(tmp_path, None, None, Written(Policy(), {}, {"demo-small"}), Files())[1].orgs
     assert set(shown.teams) == {("acme", "support"), ("acme", "research")}
     assert shown.teams["acme", "support"].account.entities[1].limits.period == "1d"
+
+
+def test_what_the_documentation_shows_can_be_written(tmp_path: Path, root: Path):
+    text = (root / "docs" / "keys.md").read_text("utf-8")
+    (shown,) = re.findall(r"^```yaml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    (tmp_path / "orgs.yaml").write_text(shown)
+    orgs = read(tmp_path, None, None, Written(Policy(), {}, {"gpt-4o"}), Files())[1].orgs
+    assert list(orgs.teams) == [("acme", "support")]
