@@ -202,9 +202,12 @@ class SqliteIndex:
     def _prepared(self) -> sqlite3.Connection:
         db = self._connect(PATIENCE)
         try:
-            if _version(db) > VERSION:
+            found = _version(db)
+            if found > VERSION:
                 raise _Newer
             db.execute("PRAGMA journal_mode = WAL")
+            if found == VERSION and self._own in _folders(db):
+                return db
             db.execute("BEGIN IMMEDIATE")
             found = _version(db)
             if found < VERSION:

@@ -255,7 +255,7 @@ def _row(found: _Record) -> Row:
 
 def _words(read: _Read) -> str:
     sought = [read.id] if read.id is not None else [f"{name}={value}" for name, value in read.filters.items()]
-    return f"{read.action} {' '.join(sought)}: {read.found}"
+    return f"{' '.join([read.action, *sought])}: {read.found}"
 
 
 def _sane(number: int | None) -> int | None:

@@ -11,6 +11,7 @@ import pytest
 from elbowroom.account.trace import Billed, Facts, record
 from elbowroom_proxy.cli.pack import Offline
 from elbowroom_proxy.cli.traces import _cell
+from elbowroom_proxy.indexes.sqlite import SqliteIndex
 from elbowroom_proxy.settings import load
 from elbowroom_proxy.sinks.line import encode
 from tests.records import owned, put, told
@@ -166,3 +167,38 @@ def test_nothing_yet_is_no_fault_and_leaves_nothing_behind(tmp_path, here):
     done = here("traces", "list")
     assert (done.returncode, done.stderr) == (0, "no traces\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_stands_out_is_said(folder, here):
+    traces = folder / ".elbowroom" / "traces"
+    put(
+        traces,
+        told("ccc", 12, error={"code": "insufficient_quota"}, disconnected=True, dropped=["stale"]),
+        told("ddd", 13, cited={"verified": [], "invented": ["S7"], "uncited": []}),
+        {
+            "kind": "read",
+            "trace_id": "r",
+            "time": "2026-03-01",
+            "subject": "ann",
+            "read": {"action": "list", "found": 3},
+        },
+        name=NAME,
+    )
+    lines = here("traces", "list").stdout.splitlines()
+    assert lines[1].endswith("  1 invented")
+    assert lines[2].endswith("  insufficient_quota, client left, over budget, stale 1")
+    assert here("traces", "list", "--kind", "read").stdout.splitlines()[1].endswith("  ann read list: 3")
+
+
+def test_while_another_process_writes_the_index_is_not_made_anew(folder, here):
+    index = SqliteIndex(folder / ".elbowroom" / "traces")
+    with index.writing():
+        done = here("traces", "index", "--rebuild")
+    index.close()
+    assert (done.returncode, "another process is writing the index" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("word", ["0", "501", "x", "٣"])
+def test_a_list_is_so_long_and_no_longer(here, word):
+    with pytest.raises(SystemExit):
+        here("traces", "list", "-n", word)
