@@ -49,6 +49,17 @@ async def test_each_protocol_is_spoken(name, fake_upstream):
     await asking.close()
 
 
+async def test_other_endpoints_are_asked_from_the_next_question_on(fake_upstream):
+    answer, _ = PROTOCOLS["openai"]
+    fake_upstream.answers(answer_json(answer))
+    asking = counts(fake_upstream, "openai")
+    there = dict(asking._counters)
+    asking.swap({})
+    assert (asking.models, await asking.count(need())) == (frozenset(), ())
+    asking.swap(there)
+    assert (asking.models, await asking.count(need())) == (frozenset({"m"}), (21,))
+
+
 async def test_an_answer_is_remembered_and_the_key_says_nothing(fake_upstream):
     fake_upstream.answers(answer_json({"input_tokens": 21}))
     asking = counts(fake_upstream)
