@@ -483,3 +483,24 @@ def test_whoever_counts_is_told_of_every_chunk_as_it_came(size: int | None):
     texts = [json.loads(data)["choices"] for data in came]
     assert "".join(choice["delta"].get("content") or "" for choices in texts for choice in choices) == "a [S7] b"
     assert all(b"context_report" not in data for data in came)
+
+
+def test_names_that_are_called_are_known_however_they_are_cut():
+    pieces = [
+        {"tool_calls": [{"index": 0, "function": {"name": "se"}}]},
+        {"tool_calls": [{"index": 0, "function": {"name": "arch"}}, {"index": 1, "function": {"name": "mail"}}]},
+        {"tool_calls": [{"index": 1, "function": {"arguments": "{}"}}]},
+        {"tool_calls": [{"function": {"name": "unnumbered"}}, {"function": {"name": "another"}}]},
+        {"function_call": {"name": "old", "arguments": ""}},
+        {"tool_calls": "none"},
+    ]
+    it = streamed()
+    run(it, b"".join(event(chunk(piece)) for piece in pieces) + event(chunk({}, "tool_calls")) + DONE)
+    assert it.calls == ("search", "mail", "unnumbered", "another", "old")
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_what_was_said_is_kept_where_that_is_wanted(keeps: bool):
+    it = Streamed(hide_usage=False, report=None, watch=Watch(SOURCES), keeps_text=keeps)
+    run(it, stream("one [S", "1] two"), 7)
+    assert it.text == ("one [S1] two" if keeps else "")

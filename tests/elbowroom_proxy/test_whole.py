@@ -131,3 +131,12 @@ def test_answers_without_text(choice: dict, finish: str | None):
     body = json.dumps({"choices": [choice], "usage": 5}).encode()
     assert read(body) == Whole(body, None, (finish,))
     assert read(body).finish_reason == finish
+
+
+def test_what_it_says_and_calls_is_known():
+    calls = [{"id": "c", "type": "function", "function": {"name": name, "arguments": "{}"}} for name in ("f", "g", "f")]
+    body = completion("one", "two", tool_calls=calls, function_call={"name": "old", "arguments": "{}"})
+    said = read(json.dumps(body).encode(), verify=False)
+    assert (said.text, said.calls) == ("one\ntwo", ("f", "g", "old"))
+    silent = read(json.dumps({**body, "choices": [{"index": 0, "message": None}]}).encode(), verify=False)
+    assert (silent.text, silent.calls) == ("", ())

@@ -239,6 +239,6 @@ def report(story: dict[str, Any]) -> dict[str, Any]:
     """What the client may see of its own record: nothing of passages that were denied, no recorded answers."""
     documents = [one for one in story["documents"] if one["reason"] != Drop.NOT_PERMITTED]
     dropped = {reason: n for reason, n in story["dropped"].items() if reason != Drop.NOT_PERMITTED}
-    hidden = ("answers", "subject", "tenant", "principal", "retrieval")
+    hidden = ("answers", "subject", "tenant", "principal", "retrieval", "hash_key_id", "captured", "instructions")
     shown = {name: value for name, value in story.items() if name not in hidden}
     return {**shown, "documents": documents, "dropped": dropped}

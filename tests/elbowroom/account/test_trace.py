@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import msgspec
 
-from elbowroom.account.trace import VERSION, Aside, Billed, Cited, Facts, record, report
+from elbowroom.account.requested import Instruction, Tools
+from elbowroom.account.trace import VERSION, Aside, Billed, Captured, Cited, Facts, Held, record, report
+from elbowroom.budget.hold import Amounts
 from elbowroom.needs import Retrieval
 from elbowroom.records import (
     Basis,
@@ -157,3 +159,35 @@ def test_sufficiency_reranking_and_calls_beside_are_told() -> None:
 def test_no_summary_s_text_is_in_a_record() -> None:
     told = msgspec.structs.replace(DECISION, answers=((1, 2), ("They spoke of it.",), (0.5,), ()))
     assert record(told, FACTS)["answers"] == [[1, 2], [None], [0.5], []]
+
+
+def test_what_did_not_work_is_told_in_words_that_can_be_counted() -> None:
+    failed = (Aside("rerank", "http", failed="late"), Aside("rerank", "http", failed="late"), Aside("retrieve", "http"))
+    gone = Fate(0, "a", "dropped", reason=Drop.REDACTION_FAILED)
+    decision = msgspec.structs.replace(
+        DECISION, documents=(gone,), notes=("degraded: the reranker gave no order, the caller's was taken",)
+    )
+    facts = msgspec.structs.replace(
+        FACTS, asides=failed, hold=Held("open", 7, "counted", 5, Amounts()), notes=("count_cache_degraded",)
+    )
+    assert record(decision, facts)["degradations"] == [
+        "rerank_failed", "ledger_open", "counts_recomputed", "rerank_missing", "redaction_failed",
+    ]  # fmt: skip
+    assert record(DECISION, FACTS)["degradations"] == []
+    assert record(None, FACTS)["degradations"] == []
+
+
+def test_what_lies_beside_a_record_is_no_business_of_the_client() -> None:
+    facts = msgspec.structs.replace(
+        FACTS,
+        hash_key_id="1",
+        captured=Captured("redacted", "2026-12-31"),
+        instructions=(Instruction(0, "system", "digest", 9),),
+        tools=Tools(("search",), ("search",)),
+    )
+    story = record(DECISION, facts)
+    assert story["captured"] == {"kept": "redacted", "until": "2026-12-31"}
+    assert list(story["instructions"]) == [{"message": 0, "role": "system", "digest": "digest", "bytes": 9}]
+    shown = report(story)
+    assert not {"hash_key_id", "captured", "instructions"} & set(shown)
+    assert shown["tools"]["admitted"] == ["search"]

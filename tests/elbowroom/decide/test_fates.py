@@ -53,6 +53,7 @@ def test_what_was_found_in_a_document_is_told_beside_how_it_came() -> None:
     assert admitted.redactions == found[2].redactions
     assert (admitted.stripped, admitted.stripped_spans) == (2, ((1, 2), (7, 8)))
     assert (admitted.neutralised, admitted.digest) == (1, keyed("A\u200b key \u200b", b"k"))
+    assert (admitted.digest_sent, dropped.digest_sent) == (keyed("A", b"k"), "")
     nothing = {0: Searched(Document(0, "d0", None), (), "late")}
     assert as_they_came(told, nothing, Known(1 << 20), b"k") == told
 

@@ -54,7 +54,9 @@ def test_tools_go_by_policy_key_and_the_class_that_the_client_names(mode: Mode):
     )
     policy = Policy(mode=mode, classes=classes)
     assert made(talk(), policy).tools_removed == ()
-    assert made(talk(context={"class": "narrow"}), policy).tools_removed == ("drop",)
+    narrow = made(talk(context={"class": "narrow"}), policy)
+    assert narrow.tools_removed == ("drop",)
+    assert narrow.tools_removed_by == {"drop": ("class",)}
     assert made(talk(), structs.replace(policy, tools_allow=("drop",))).tools == frozenset({"drop"})
     assert made(talk(), policy, tools=("find",)).tools == frozenset({"find"})
     found = made(talk(tool_choice="auto"), policy, tools=())
