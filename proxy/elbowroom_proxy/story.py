@@ -306,7 +306,7 @@ class Story:
         return self._keeper is not None and self._keeper.captures(self.principal, day)
 
     async def promise(self) -> None:
-        """Says that the request is about to be sent, where that must be on the disk before. Raises `TraceUnavailable`."""
+        """Says that the request is about to leave, where that must be on the disk first. Raises `TraceUnavailable`."""
         if self._keeper is None or not self._keeper.promises:
             return
         principal = self.principal

@@ -190,4 +190,4 @@ def test_what_lies_beside_a_record_is_no_business_of_the_client() -> None:
     assert list(story["instructions"]) == [{"message": 0, "role": "system", "digest": "digest", "bytes": 9}]
     shown = report(story)
     assert not {"hash_key_id", "captured", "instructions"} & set(shown)
-    assert shown["tools"]["admitted"] == ["search"]
+    assert list(shown["tools"]["admitted"]) == ["search"]
