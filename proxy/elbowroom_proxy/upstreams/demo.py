@@ -12,7 +12,8 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -73,10 +74,12 @@ class Said(NamedTuple):
 
 
 class Demo:
-    """`demo-small` and `demo-large`. The same body gets the same bytes."""
+    """`demo-small` and `demo-large`. The same body gets the same bytes, but for the second in which it was answered."""
 
-    def __init__(self, meter: Meter) -> None:
+    def __init__(self, meter: Meter, clock: Callable[[], float] = time.time) -> None:
+        """`clock` tells seconds since 1970."""
         self._meter = meter
+        self._clock = clock
 
     async def start(self) -> None:
         """Needs nothing."""
@@ -98,12 +101,13 @@ class Demo:
         ident = "chatcmpl-demo-" + hashlib.blake2b(call.body, digest_size=8).hexdigest()
         if body.get("stream"):
             asked = bool((body.get("stream_options") or {}).get("include_usage"))
-            parts = stream(ident, body["model"], text, finish, choices, usage if asked else None)
+            created = int(self._clock())
+            parts = stream(ident, created, body["model"], text, finish, choices, usage if asked else None)
             return DemoReply(200, "text/event-stream; charset=utf-8", list(parts))
         whole = {
             "id": ident,
             "object": "chat.completion",
-            "created": 0,
+            "created": int(self._clock()),
             "model": body["model"],
             "choices": [
                 {
@@ -121,6 +125,9 @@ class Demo:
     async def _said(self, body: Mapping[str, Any]) -> Said | DemoReply:
         """The answer to a chat, or why there is none."""
         messages, window = body["messages"], WINDOWS[body["model"]]
+        cannot = beyond_it(body)
+        if cannot:
+            return refusal(400, cannot, "unsupported_value")
         prompt = await self._meter.prompt(body)
         limit = body.get("max_completion_tokens") or body.get("max_tokens") or body.get("max_output_tokens")
         if prompt + (limit or 1) > window:
@@ -131,7 +138,7 @@ class Demo:
                 "context_length_exceeded",
             )
         most = min(limit or window, window - prompt)
-        text, finish = await self._within(answer(question_of(messages)), body["model"], most)
+        text, finish = await self._within(as_asked(answer(question_of(messages)), body), body["model"], most)
         choices = max(1, int(body.get("n") or 1))
         completion = (await self._meter.text(text, body["model"])) * choices
         usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
@@ -170,6 +177,24 @@ def question_of(messages: Sequence[Mapping[str, Any]]) -> str:
     if isinstance(content, list):
         return "\n".join(part["text"] for part in content if isinstance(part.get("text"), str))
     return content if isinstance(content, str) else ""
+
+
+def beyond_it(body: Mapping[str, Any]) -> str:
+    """What is demanded of it that it cannot do, in words; "" where it can do all."""
+    demanded = body.get("tool_choice")
+    if body.get("tools") and demanded not in (None, "auto", "none"):
+        return "The demo model calls no tools, so tool_choice cannot demand one."
+    if (body.get("response_format") or {}).get("type") == "json_schema":
+        return "The demo model follows no schema; response_format may be text or json_object."
+    return ""
+
+
+def as_asked(text: str, body: Mapping[str, Any]) -> str:
+    """The answer in the form that was asked for, up to the first of the `stop` texts."""
+    if (body.get("response_format") or {}).get("type") == "json_object":
+        text = json.dumps({"answer": text}, ensure_ascii=False)
+    stops = [body["stop"]] if isinstance(body.get("stop"), str) else body.get("stop") or []
+    return text[: min((at for stop in stops if stop and (at := text.find(stop)) >= 0), default=None)]
 
 
 def answer(message: str) -> str:
@@ -223,10 +248,10 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 def stream(
-    ident: str, model: str, text: str, finish: str, choices: int, usage: Mapping[str, int] | None
+    ident: str, created: int, model: str, text: str, finish: str, choices: int, usage: Mapping[str, int] | None
 ) -> Iterator[bytes]:
     """The events of a streamed answer, as bytes, `[DONE]` included."""
-    envelope = {"id": ident, "object": "chat.completion.chunk", "created": 0, "model": model}
+    envelope = {"id": ident, "object": "chat.completion.chunk", "created": created, "model": model}
     null = {} if usage is None else {"usage": None}
 
     def event(value: Mapping[str, Any]) -> bytes:

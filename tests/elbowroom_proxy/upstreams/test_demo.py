@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -143,8 +144,39 @@ async def test_a_stream_bills_when_it_is_asked_to():
     assert (last["choices"], last["usage"]["prompt_tokens"]) == ([], 1)
 
 
-async def test_the_same_body_gets_the_same_bytes():
-    assert await ask(EVIDENCE + "offices?") == await ask(EVIDENCE + "offices?")
+async def test_the_same_body_gets_the_same_bytes_but_for_the_time():
+    body = {"model": "demo-small", "messages": [{"role": "user", "content": EVIDENCE + "offices?"}]}
+    for more in ({}, {"stream": True}):
+        call = Call("/chat/completions", json.dumps({**body, **more}).encode(), {}, "demo-small", stream=bool(more))
+        said = []
+        for seconds in (1_800_000_000.7, 1_800_000_000.9, 1_900_000_000.0):
+            reply = await Demo(Meter(), partial(float, seconds)).send(call)
+            said.append(b"".join([chunk async for chunk in reply.chunks()]))
+        assert said[0] == said[1] == said[2].replace(b":1900000000,", b":1800000000,") != said[2]
+
+
+async def test_it_stops_where_it_is_told_and_answers_in_json():
+    asked = EVIDENCE + "Where are the offices?"
+    for stop in ("Bonn", ["nowhere", "", " and", "Bonn"]):
+        (choice,) = (await whole(asked, stop=stop))["choices"]
+        assert (choice["message"]["content"], choice["finish_reason"]) == ("Our offices are in ", "stop")
+    (choice,) = (await whole(asked, response_format={"type": "json_object"}))["choices"]
+    assert json.loads(choice["message"]["content"]) == {"answer": "Our offices are in Bonn and Porto. [S2]"}
+
+
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        ({"tools": [{"type": "function"}], "tool_choice": "required"}, "tool_choice"),
+        ({"tools": [{"type": "function"}], "tool_choice": {"type": "function", "function": {"name": "f"}}}, "tools"),
+        ({"response_format": {"type": "json_schema", "json_schema": {"name": "x"}}}, "schema"),
+    ],
+)
+async def test_what_it_cannot_do_it_refuses(more: dict[str, Any], word: str):
+    status, said = await ask("offices?", **more)
+    assert status == 400
+    assert word in json.loads(said)["error"]["message"]
+    assert (await ask("offices?", tools=[{"type": "function"}], tool_choice="auto"))[0] == 200
 
 
 @pytest.mark.parametrize(("words", "maximum"), [(9000, None), (8192, None), (8000, 193)])
