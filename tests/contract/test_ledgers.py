@@ -390,6 +390,20 @@ async def test_a_clock_that_goes_back_admits_no_more_than_before(opened: Opened)
     assert isinstance(await hold(opened, "f", some), Granted)
 
 
+async def test_a_clock_that_goes_back_a_day_and_forward_again_leaves_nothing_behind(opened: Opened):
+    some = account(Limits(rpm=500, tpm=500))
+    for minutes in (1440, 0, 3, 1443, 1446):
+        opened.clock.set(NOON + 60 * minutes)
+        for second in range(0, 60, 7):
+            opened.clock.move(7)
+            assert isinstance(await hold(opened, f"{minutes}-{second}", some, rate=2), Granted)
+    assert [one.spent for one in await opened.ledger.standing(some)] == [9, 18]
+    opened.clock.move(61)
+    assert [one.spent for one in await opened.ledger.standing(some)] == [0, 0]
+    last = await hold(opened, "last", some, rate=500)
+    assert [one.spent for one in last.standing] == [1, 500]
+
+
 # --- looking, and putting right ---------------------------------------------------------------------------------------
 
 

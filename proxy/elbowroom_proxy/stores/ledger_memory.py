@@ -206,7 +206,10 @@ class MemoryLedger:
             if key not in org.spent:
                 org.forget(now)
                 org.spent[key] = _Spent(start, end)
-            yield org.levels.setdefault((entity.kind, entity.name), _Level()), org.spent[key]
+            level = org.levels.get(key[:2])
+            if level is None:
+                level = org.levels[key[:2]] = _Level()
+            yield level, org.spent[key]
 
     def _read(self, org: _Org, account: Account, now: float, asked: Amounts | None = None) -> Iterator[Sums]:
         """`asked`: how much room is to be there at `requests_free` and `tokens_free`; None: all."""
@@ -259,7 +262,7 @@ def build(row: Row) -> MemoryLedger:  # noqa: ARG001 -- there is nothing to conf
 def _free(window: Window, entity: Entity, now: float, asked: Amounts | None) -> tuple[int, int]:
     if asked is None:
         return window.requests_free(now, 0), window.tokens_free(now, 0)
-    rpm, tpm = entity.limits.rpm or 0, entity.limits.tpm or 0
+    rpm, tpm = entity.limits.rpm or 0, entity.limits.tpm or 0  # where there is none, nobody looks
     return window.requests_free(now, rpm - 1), window.tokens_free(now, tpm - asked.rate_tokens)
 
 

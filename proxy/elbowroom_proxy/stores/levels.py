@@ -7,6 +7,7 @@ Does not know: what is kept under them (`lua/`), or when it changes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from urllib.parse import quote
 
 import msgspec
@@ -74,6 +75,7 @@ class Levels(Struct, frozen=True):
         return tuple(found)
 
 
+@lru_cache(maxsize=4096)
 def prefix(org: str) -> str:
     """What stands before every key of an organisation: two versions of the program never share a key by mistake."""
     return f"eb:ldg:1:{{{quote(org, safe='') or '%'}}}:"  # between empty braces there is no tag

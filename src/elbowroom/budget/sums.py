@@ -6,11 +6,11 @@ Does not know: where sums are kept, or what time it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from msgspec import Struct
 
-from elbowroom.budget.hold import Amounts, Name, Standing
+from elbowroom.budget.hold import Amounts, Standing
 from elbowroom.budget.limits import Entity
 
 # Beside the limits of a ledger's records: a double, which a script counts in, is exact far beyond it.
@@ -19,6 +19,7 @@ TOMBSTONE = 86_400  # seconds that a hold which was swept is remembered, so that
 SETTLED = 3_600  # seconds after its end that any other hold is, so that it is not charged twice
 LONGEST = 86_400  # seconds that a hold may be open, renewals included
 KEPT = LONGEST + TOMBSTONE  # seconds that a period's sums outlive it, since a hold settles in its own period
+NOTHING = Amounts()
 # What even the smallest request asks for: it is one, it has a token, and it may be free.
 LEAST = Amounts(tokens=1, micro_usd=0, rate_tokens=1)
 
@@ -33,33 +34,35 @@ class Sums(Struct, frozen=True):
     open: int = 0  # requests under way
     requests: int = 0  # in the last 60 seconds
     rate_tokens: int = 0  # likewise
-    spent: Amounts = Amounts()
-    held: Amounts = Amounts()
-    unconfirmed: Amounts = Amounts()  # of `spent`: charged in full for holders that were not heard of again
+    spent: Amounts = NOTHING
+    held: Amounts = NOTHING
+    unconfirmed: Amounts = NOTHING  # of `spent`: charged in full for holders that were not heard of again
     requests_free: int = 0  # when there is room for one more; after an answer that refused nothing, when none is left
     tokens_free: int = 0  # likewise
 
 
-def standing(sums: Sums, asked: Amounts, requests: int) -> Iterator[Standing]:
-    """Every limit of that level. What is asked for is told, and is not added to what is held."""
-    kind, name, limits = sums.entity.kind, sums.entity.name, sums.entity.limits
-
-    def one(limit: Name, most: int | None, spent: int, held: int, asks: int, reset: float) -> Iterator[Standing]:
-        if most is not None:
-            yield Standing(name, kind, limit, most, spent, held, asks, float(reset))
-
-    spent, held = sums.spent, sums.held
-    yield from one("rpm_limit", limits.rpm, sums.requests, 0, requests, sums.requests_free)
-    yield from one("tpm_limit", limits.tpm, sums.rate_tokens, 0, asked.rate_tokens, sums.tokens_free)
-    # When a request will end is known to nobody: it may be now.
-    yield from one("max_parallel_requests", limits.parallel, 0, sums.open, requests, sums.at)
-    yield from one("max_tokens", limits.tokens, spent.tokens, held.tokens, asked.tokens, sums.end)
-    yield from one("max_budget", limits.micro_usd, spent.micro_usd, held.micro_usd, asked.micro_usd, sums.end)
-
-
-def all_standing(levels: Iterable[Sums], asked: Amounts = Amounts(), requests: int = 0) -> tuple[Standing, ...]:  # noqa: B008 -- frozen
-    """Every limit of every level, in their order."""
-    return tuple(limit for sums in levels for limit in standing(sums, asked, requests))
+def all_standing(levels: Iterable[Sums], asked: Amounts = NOTHING, requests: int = 0) -> tuple[Standing, ...]:
+    """Every limit of every level, in their order. What is asked for is told, and is not added to what is held."""
+    found: list[Standing] = []
+    for sums in levels:
+        name, kind, limits = sums.entity.name, sums.entity.kind, sums.entity.limits
+        spent, held, end = sums.spent, sums.held, float(sums.end)
+        if (most := limits.rpm) is not None:
+            free = float(sums.requests_free)
+            found.append(Standing(name, kind, "rpm_limit", most, sums.requests, 0, requests, free))
+        if (most := limits.tpm) is not None:
+            free = float(sums.tokens_free)
+            found.append(Standing(name, kind, "tpm_limit", most, sums.rate_tokens, 0, asked.rate_tokens, free))
+        if (most := limits.parallel) is not None:
+            # When a request will end is known to nobody: it may be now.
+            found.append(Standing(name, kind, "max_parallel_requests", most, 0, sums.open, requests, sums.at))
+        if (most := limits.tokens) is not None:
+            found.append(Standing(name, kind, "max_tokens", most, spent.tokens, held.tokens, asked.tokens, end))
+        if (most := limits.micro_usd) is not None:
+            found.append(
+                Standing(name, kind, "max_budget", most, spent.micro_usd, held.micro_usd, asked.micro_usd, end)
+            )
+    return tuple(found)
 
 
 def refusing(limits: Iterable[Standing]) -> tuple[Standing, ...]:

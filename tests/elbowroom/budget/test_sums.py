@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from elbowroom.budget.hold import Amounts, Standing
@@ -25,7 +27,7 @@ def level(**limits: int) -> Sums:
 
 def test_each_limit_has_its_sum_its_question_and_its_time():
     found = all_standing([level(rpm=6, tpm=800, parallel=3, tokens=2_000, micro_usd=100)], Amounts(400, 7, 50), 1)
-    common = ("acme/support", "team")
+    common: tuple[str, Literal["team"]] = ("acme/support", "team")
     assert found == (
         Standing(*common, "rpm_limit", 6, 5, 0, 1, 40.0),
         Standing(*common, "tpm_limit", 800, 700, 0, 50, 41.0),

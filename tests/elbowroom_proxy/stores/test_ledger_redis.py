@@ -28,7 +28,8 @@ from elbowroom_proxy.stores.scripts import Script, script
 from tests.ledgers import account
 from tests.servers import RedisServer, free_port
 
-TIMEOUT = 0.5  # seconds
+PATIENT = 20.0  # seconds, where a test is not about them: a busy machine is no fault
+TIMEOUT = 1.0  # where it is
 ACCOUNT = account(Limits(rpm=10_000, tokens=1_000), Limits(parallel=900), Limits(micro_usd=10**9, period="1d"))
 
 
@@ -41,8 +42,17 @@ def server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 async def ledger(server: RedisServer) -> AsyncIterator[RedisLedger]:
+    ledger = RedisLedger(server.url, timeout=PATIENT, pause=0.05)
+    await ledger.start()
+    yield ledger
+    await ledger.close()
+
+
+@pytest.fixture
+async def hasty(server: RedisServer) -> AsyncIterator[RedisLedger]:
     ledger = RedisLedger(server.url, timeout=TIMEOUT, pause=0.05)
     await ledger.start()
+    await until(ledger.healthy)
     yield ledger
     await ledger.close()
 
@@ -109,36 +119,36 @@ async def test_it_comes_back_with_the_server_and_says_that_the_sums_are_lost(led
     assert await kept(ledger) == (100, 20, 2)
 
 
-async def test_a_frozen_server_keeps_nobody_longer_than_the_timeout(ledger: RedisLedger, server: RedisServer):
-    await hold(ledger, "before")
+async def test_a_frozen_server_keeps_nobody_longer_than_the_timeout(hasty: RedisLedger, server: RedisServer):
+    await hold(hasty, "before")
     os.kill(server.pid, signal.SIGSTOP)
     try:
         began = time.monotonic()
-        calls = [hold(ledger, f"{n}") for n in range(20)]
-        calls += [ledger.settle("before", ACCOUNT, Amounts(1)), ledger.sums(ACCOUNT)]  # type: ignore[list-item]
+        calls = [hold(hasty, f"{n}") for n in range(20)]
+        calls += [hasty.settle("before", ACCOUNT, Amounts(1)), hasty.sums(ACCOUNT)]  # type: ignore[list-item]
         answers = await asyncio.gather(*calls, return_exceptions=True)
-        assert time.monotonic() - began < 2 * TIMEOUT
+        assert time.monotonic() - began < 3 * TIMEOUT
         assert {type(one).__mro__[1] for one in answers} == {LedgerUnavailable}
     finally:
         os.kill(server.pid, signal.SIGCONT)
-    await until(ledger.healthy)
-    assert await ledger.settle("before", ACCOUNT, Amounts(1)) in {Settled("settled"), Settled("again")}
+    await until(hasty.healthy)
+    assert await hasty.settle("before", ACCOUNT, Amounts(1)) in {Settled("settled"), Settled("again")}
     for n in range(100, 120):
         limits = account(Limits(tokens=n), org=f"org{n}")
-        assert (await hold(ledger, "x", 1, limits)).standing[0].most == n
+        assert (await hold(hasty, "x", 1, limits)).standing[0].most == n
 
     async def nothing_owed() -> bool:
-        return not len(ledger._owed)
+        return not len(hasty._owed)
 
     await until(nothing_owed)
-    assert await kept(ledger) == (1, 0, 0)
+    assert await kept(hasty) == (1, 0, 0)
 
 
 async def test_what_a_frozen_server_was_told_it_does_not_do_later(
-    ledger: RedisLedger, server: RedisServer, monkeypatch: pytest.MonkeyPatch
+    hasty: RedisLedger, server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(ledger._owed, "add", lambda *_: None)  # nobody releases it
-    await hold(ledger, "before")
+    monkeypatch.setattr(hasty._owed, "add", lambda *_: None)  # nobody releases it
+    await hold(hasty, "before")
 
     def done() -> int:
         with client(server) as asked:
@@ -147,7 +157,7 @@ async def test_what_a_frozen_server_was_told_it_does_not_do_later(
     before = done()
     os.kill(server.pid, signal.SIGSTOP)
     with pytest.raises(LedgerUnavailable):
-        await hold(ledger, "late", 100)
+        await hold(hasty, "late", 100)
     os.kill(server.pid, signal.SIGCONT)
 
     async def it_was_run() -> bool:
@@ -168,7 +178,7 @@ async def test_a_hold_that_arrives_after_its_release_holds_nothing(ledger: Redis
 
 async def test_a_clock_far_from_the_servers_is_put_right_by_its_answer(server: RedisServer):
     for ahead in (-90 * 86_400, 90 * 86_400):
-        ledger = RedisLedger(server.url, timeout=TIMEOUT, clock=lambda ahead=ahead: time.time() + ahead)  # type: ignore[misc]
+        ledger = RedisLedger(server.url, timeout=PATIENT, clock=lambda ahead=ahead: time.time() + ahead)  # type: ignore[misc]
         await ledger.start()
         granted = await hold(ledger, f"a{ahead}")
         assert isinstance(granted, Granted)
@@ -309,7 +319,7 @@ async def test_one_that_turns_out_to_evict_once_it_is_there_is_refused_then(serv
 async def test_one_that_will_not_say_whether_it_evicts_is_used_and_that_is_said(server: RedisServer):
     with client(server) as asked:
         asked.execute_command("ACL", "SETUSER", "default", "-config")
-    ledger = RedisLedger(server.url, timeout=TIMEOUT)
+    ledger = RedisLedger(server.url, timeout=PATIENT)
     await ledger.start()
     assert isinstance(await hold(ledger, "a"), Granted)
     assert ledger.faults() == ("whether it evicts cannot be told: NoPermissionError",)
@@ -380,7 +390,7 @@ async def test_a_hold_of_a_lost_record_is_not_swept_for_ever(ledger: RedisLedger
 
 
 async def test_what_one_process_held_another_settles(ledger: RedisLedger, server: RedisServer):
-    other = RedisLedger(server.url, timeout=TIMEOUT)
+    other = RedisLedger(server.url, timeout=PATIENT)
     await hold(ledger, "a", 5)
     assert await other.renew("a", ACCOUNT, seconds=9)
     assert await other.settle("a", ACCOUNT, Amounts(4)) == Settled("settled")
@@ -393,7 +403,7 @@ async def test_two_versions_of_the_scripts_share_one_server(ledger: RedisLedger,
     def later(name: str) -> Script:
         return Script.of(script(name).text + b"\n-- another version\n")
 
-    newer = RedisLedger(server.url, timeout=TIMEOUT, scripts=later)
+    newer = RedisLedger(server.url, timeout=PATIENT, scripts=later)
     assert newer._hold.sha != ledger._hold.sha
     await hold(ledger, "a", 600)
     assert isinstance(await hold(newer, "b", 600), Denied)
@@ -454,7 +464,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RedisServ
 
 
 async def test_a_cluster_keeps_each_organisation_on_one_node(cluster: list[RedisServer]):
-    ledger = RedisLedger(cluster[0].url, cluster=True, timeout=5.0, pause=0.05)
+    ledger = RedisLedger(cluster[0].url, cluster=True, timeout=PATIENT, pause=0.05)
     await ledger.start()
     accounts = [account(Limits(tokens=300), Limits(rpm=90), Limits(), org=f"org{n}") for n in range(12)]
     holds = [hold(ledger, f"{who.org}-{n}", 100, who) for who in accounts for n in range(5)]
@@ -480,7 +490,7 @@ async def test_a_cluster_keeps_each_organisation_on_one_node(cluster: list[Redis
 
 
 async def test_a_cluster_whose_slots_move_is_followed(cluster: list[RedisServer]):
-    ledger = RedisLedger(cluster[0].url, cluster=True, timeout=5.0, pause=0.05)
+    ledger = RedisLedger(cluster[0].url, cluster=True, timeout=PATIENT, pause=0.05)
     await ledger.start()
     await hold(ledger, "a", 1)
     with client(cluster[0]) as asked:

@@ -14,6 +14,8 @@
 local time = redis.call('TIME')
 local second = tonumber(time[1])
 local now = second * 1000000 + tonumber(time[2])
+-- A number becomes text at some cost, so what is written more than once becomes it once.
+local requests_field, rate_field = 'n' .. time[1], 'w' .. time[1]
 local id, lasts, kept = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[7])
 local tokens, money, rate = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local limits, counts = cmsgpack.unpack(ARGV[8]), tonumber(ARGV[9])
@@ -30,37 +32,47 @@ end
 -- The window: fields n<second> and w<second>, their sums n and w, the first and last second that there are, f and l.
 -- What is more than a minute ago goes out.
 local function slid(live)
-  local have = redis.call('HMGET', live, 'o', 'n', 'w', 'f', 'l', 'n' .. second, 'w' .. second)
+  local have = redis.call('HMGET', live, 'o', 'n', 'w', 'f', 'l', requests_field, rate_field)
   local found = {
     open = tonumber(have[1] or 0),
     requests = tonumber(have[2] or 0),
     rate = tonumber(have[3] or 0),
     first = tonumber(have[4] or second),
+    live_first = have[4], -- as it is written; false where it is not
     last = tonumber(have[5] or 0),
     requests_now = tonumber(have[6] or 0),
     rate_now = tonumber(have[7] or 0),
   }
   local gone = math.min(found.last, second - 61)
-  if found.requests == 0 and found.rate == 0 then
-    found.first = second
+  if found.requests == 0 and found.rate == 0 and found.first ~= second then
+    found.first, found.live_first = second, false
   end
   if found.first > gone then
     return found
   end
-  while found.first <= gone do
-    local fields = {}
-    for one = found.first, math.min(gone, found.first + 60) do
+  local fields = {}
+  if gone - found.first < 120 then
+    for one = found.first, gone do
       fields[#fields + 1] = 'n' .. one
       fields[#fields + 1] = 'w' .. one
     end
-    local values = redis.call('HMGET', live, unpack(fields))
-    for at = 1, #fields, 2 do
-      found.requests = found.requests - tonumber(values[at] or 0)
-      found.rate = found.rate - tonumber(values[at + 1] or 0)
+  else -- the clock was put back, and forward again
+    for _, field in ipairs(redis.call('HKEYS', live)) do
+      local one = tonumber(string.sub(field, 2))
+      if one and one <= gone then
+        fields[#fields + 1] = field
+      end
     end
-    redis.call('HDEL', live, unpack(fields))
-    found.first = found.first + #fields / 2
   end
+  for from = 1, #fields, 240 do
+    local some = { unpack(fields, from, math.min(#fields, from + 239)) }
+    for at, value in ipairs(redis.call('HMGET', live, unpack(some))) do
+      local sum = string.sub(some[at], 1, 1) == 'n' and 'requests' or 'rate'
+      found[sum] = found[sum] - tonumber(value or 0)
+    end
+    redis.call('HDEL', live, unpack(some))
+  end
+  found.first = gone + 1
   redis.call('HSET', live, 'n', found.requests, 'w', found.rate, 'f', found.first)
   return found
 end
@@ -125,23 +137,32 @@ if not epoch then
 end
 
 if asks == 1 and not refused then
-  local lines = {}
+  local lines, ends = {}, string.format('%.0f', now + lasts)
   for at, found in ipairs(levels) do
     found.open = found.open + counts
+    local fields = { 'o', found.open }
     if limits[at][1] >= 0 or limits[at][2] >= 0 then
       found.requests, found.rate = found.requests + counts, found.rate + rate
-      found.first = math.min(found.first, second)
-      redis.call(
-        'HSET', found.live, 'o', found.open, 'n', found.requests, 'w', found.rate, 'f', found.first,
-        'l', math.max(found.last, second), 'n' .. second, found.requests_now + counts, 'w' .. second, found.rate_now + rate
-      )
-    else
-      redis.call('HSET', found.live, 'o', found.open, 'l', math.max(found.last, second))
+      for _, value in ipairs({
+        'n', found.requests, 'w', found.rate, requests_field, found.requests_now + counts, rate_field, found.rate_now + rate,
+      }) do
+        fields[#fields + 1] = value
+      end
+      if second < found.first or not found.live_first then
+        found.first = math.min(found.first, second)
+        fields[#fields + 1] = 'f'
+        fields[#fields + 1] = found.first
+      end
     end
-    if found.last ~= second then
+    if second > found.last then
+      fields[#fields + 1] = 'l'
+      fields[#fields + 1] = time[1]
+    end
+    redis.call('HSET', found.live, unpack(fields))
+    if second > found.last then
       redis.call('EXPIRE', found.live, kept)
+      found.last = second
     end
-    found.last = math.max(found.last, second)
     found.held_tokens, found.held_money = found.held_tokens + tokens, found.held_money + money
     redis.call('HSET', found.sums, 'ht', found.held_tokens, 'hm', found.held_money)
     if found.fresh then
@@ -151,10 +172,10 @@ if asks == 1 and not refused then
     lines[#lines + 1] = found.sums
   end
   redis.call(
-    'HSET', KEYS[1], 's', 'open', 'g', now, 'd', now + lasts, 't', ARGV[4], 'm', ARGV[5], 'r', ARGV[6], 'b', second,
-    'q', counts, 'k', table.concat(lines, '\n')
+    'HSET', KEYS[1], 's', 'open', 'g', now, 'd', ends, 't', ARGV[4], 'm', ARGV[5], 'r', ARGV[6], 'b', time[1],
+    'q', ARGV[9], 'k', table.concat(lines, '\n')
   )
-  redis.call('ZADD', KEYS[2], now + lasts, id)
+  redis.call('ZADD', KEYS[2], ends, id)
 end
 
 local answer = { refused and 'no' or state and 'again' or 'yes', now, tonumber(epoch) }

@@ -54,10 +54,12 @@ for at = 3, #KEYS, 2 do
   local seconds = 'w' .. (have[5] or '')
   local was = state == 'open' and redis.call('HMGET', live, 'o', 'w', seconds) or {}
   if was[1] then -- else it expired, with all that was in it
-    redis.call('HSET', live, 'o', less(tonumber(was[1]), tonumber(have[8])))
-    if was[3] and charge[3] ~= held[3] then -- else its second has gone out
+    local open = less(tonumber(was[1]), tonumber(have[8]))
+    if was[3] and charge[3] ~= held[3] then
       local more = charge[3] - held[3]
-      redis.call('HSET', live, 'w', tonumber(was[2]) + more, seconds, tonumber(was[3]) + more)
+      redis.call('HSET', live, 'o', open, 'w', tonumber(was[2]) + more, seconds, tonumber(was[3]) + more)
+    else -- it came to what was thought, or its second has gone out
+      redis.call('HSET', live, 'o', open)
     end
   end
   was = redis.call('HMGET', sums, 't', 'm', 'ht', 'hm', 'ut', 'um')
