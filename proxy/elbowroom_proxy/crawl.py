@@ -25,7 +25,7 @@ from elbowroom_proxy.ports import Mark, Place, TraceIndex, Writing
 PIECE = 1 << 20  # bytes of a file that are read at once
 STEP = 4 << 20  # bytes between which others may write, and a service gets the processor back
 EVERY = 0.5  # seconds between looks at the folders
-REST = 0.02  # seconds between steps, while there is more to read
+REST = 0.02  # seconds between steps, while there is more to read; at least as long as the step took
 
 log = structlog.get_logger("elbowroom")
 
@@ -69,9 +69,11 @@ class Crawl:
     def again(self) -> bool:
         """Forgets everything, so that the next steps read all files; False where somebody else is writing."""
         with self._index.writing() as writing:
-            for folder in self._index.folders() if writing is not None else ():
+            if writing is None:
+                return False
+            for folder in self._index.folders():
                 writing.forget(folder)
-        return writing is not None
+        return True
 
     def indexed(self, indexed: Indexed) -> Indexed:
         """The same with what is on disk and not in the index."""
@@ -155,8 +157,9 @@ class Indexer:
             self._thread.join()
 
     def _run(self) -> None:
-        more = True
-        while not self._enough.wait(REST if more else EVERY):
+        more, took = True, 0.0
+        while not self._enough.wait(max(REST, took) if more else EVERY):
+            begin = monotonic()
             try:
                 more = self._crawl.step()
                 self._failed = ""
@@ -166,6 +169,7 @@ class Indexer:
                 if str(error) != self._failed:
                     self._failed = str(error)
                     log.error("index_behind", error=self._failed)
+            took = monotonic() - begin
 
 
 def line_at(place: Place, trace_id: str) -> dict[str, Any] | None:

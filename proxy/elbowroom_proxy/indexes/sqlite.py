@@ -12,7 +12,7 @@ import os
 import re
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ PATIENCE = 5.0  # seconds that a reader waits where a writer is just finishing
 
 _COLUMNS = Row.__struct_fields__
 _ROW = ", ".join(_COLUMNS)
+_DROPPED = _COLUMNS.index("dropped")  # the one that is no plain value
 _PLACE = "folders.path, files.name, rows.offset, rows.length"
 _FROM = "FROM rows JOIN files ON files.id = rows.file JOIN folders ON folders.id = files.folder"
 _TABLES = f"""
@@ -300,11 +301,11 @@ def _marks(db: sqlite3.Connection, folder: str) -> dict[str, Mark]:
     }
 
 
-def _values(row: Row) -> Iterator[Any]:
+def _values(row: Row) -> list[Any]:
     """As SQLite keeps them."""
-    for name in _COLUMNS:
-        value = getattr(row, name)
-        yield json.dumps(value) if isinstance(value, Mapping) else value
+    values: list[Any] = list(structs.astuple(row))
+    values[_DROPPED] = json.dumps(row.dropped)
+    return values
 
 
 def _row(values: Sequence[Any]) -> Row:
