@@ -91,16 +91,25 @@ def content_keys(folder: Path, key_id: str, secret: bytes) -> ContentKeys:
     file = folder / KEYS / key_id
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with suppress(FileExistsError):
-            new = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            os.write(new, secrets.token_hex(KEY_BYTES).encode())
-            os.close(new)
+        if not file.exists():
+            _made(file)
     except OSError as error:
         raise InvalidConfig(f"{file}:1: the key of hashes cannot be kept here: {error.strerror}") from error
     found = kept_keys(folder, key_id, secret)
     if found is None:
         raise InvalidConfig(f"{file}:1: the key of hashes is damaged; name another hash_key_id")
     return found
+
+
+def _made(file: Path) -> None:
+    """The file with a key in it, whole from the moment that it is there; of two processes the first one makes it."""
+    new = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    made = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(made, "wb") as out:
+        out.write(secrets.token_hex(KEY_BYTES).encode())
+    with suppress(FileExistsError):
+        os.link(new, file)
+    new.unlink()
 
 
 def kept_keys(folder: Path, key_id: str, secret: bytes) -> ContentKeys | None:

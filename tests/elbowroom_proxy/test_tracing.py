@@ -100,3 +100,10 @@ def test_a_key_that_is_damaged_or_cannot_be_kept_is_an_error(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidConfig, match="cannot be kept here"):
         content_keys(tmp_path / "file", "1", b"secret")
+
+
+def test_of_two_processes_that_make_a_key_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    first = content_keys(tmp_path, "1", b"secret")
+    monkeypatch.setattr(Path, "exists", lambda _: False)  # as the second one saw it
+    assert content_keys(tmp_path, "1", b"secret") == first
+    assert [path.name for path in (tmp_path / "keys").iterdir()] == ["1"]

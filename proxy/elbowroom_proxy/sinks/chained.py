@@ -136,8 +136,10 @@ class Chained:
         found = others(folder)
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         told = sealed(self._key, {"writer": self.writer, "time": now, "heads": found})
-        file = os.open(folder / self.writer, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        new = folder / f".{self.writer}"  # under its name it is there whole
+        file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         _write(file, self._front(self._kept) + told + b"\n")
+        new.rename(folder / self.writer)
         return file
 
     def _sign(self) -> None:
@@ -162,8 +164,13 @@ class Chained:
 
 def others(folder: Path, most: int = MAX_HEADS) -> list[str]:
     """The signed heads of the latest writers, as their files say them."""
-    files = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    files = sorted(heads_of(folder), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     return [front_of(path) for path in files[:most]]
+
+
+def heads_of(folder: Path) -> list[Path]:
+    """The files of heads in that folder, one a writer."""
+    return [path for path in folder.glob("*") if not path.name.startswith(".")]
 
 
 def front_of(path: Path) -> str:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from elbowroom.account.chain import Head, Removed, heads_in, parse, unsealed
 from elbowroom.account.proof import Finding, Proof
 from elbowroom_proxy.sinks import line
-from elbowroom_proxy.sinks.chained import HEADS, lines_of, named
+from elbowroom_proxy.sinks.chained import HEADS, heads_of, lines_of, named
 from elbowroom_proxy.sinks.jsonl import INTENTS
 from elbowroom_proxy.sinks.keeping import REMOVED
 
@@ -137,7 +137,7 @@ class _Folder:
 
     def _signed(self) -> Iterator[tuple[str, tuple[Head, ...]]]:
         """By writer: its own head, and those of others that it signed when it began."""
-        for path in sorted((self._folder / HEADS).glob("*")):
+        for path in sorted(heads_of(self._folder / HEADS)):
             front, _, rest = path.read_bytes().partition(b"\n")
             own = [head for head in heads_in(self._key, front.decode("ascii", "replace")) if head.writer == path.name]
             told = unsealed(self._key, rest.rstrip(b"\n"))
