@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from elbowroom.errors import UpstreamUnavailable
 from elbowroom.write.taint import Taint
 from elbowroom_proxy import splice
 
 FILTERED = b'"content_filter"'
+UNREADABLE = "The upstream sent a call that cannot be read."
 _LEGACY = "function_call"
 
 
@@ -31,11 +33,16 @@ class Entry(NamedTuple):
     arguments: str  # where it has some, its name is whole
 
 
+def may_hold(data: bytes) -> bool:
+    """Whether what cannot be read may hold a call, which a more patient reader might find in it."""
+    return b"tool_calls" in data or _LEGACY.encode() in data
+
+
 def entry(value: Any) -> Entry:
-    """Reads it; what is no call has no name."""
+    """Reads it, as clients do by its type; what is no call has no name."""
     call = value if isinstance(value, dict) else {}
-    called = call.get("custom") if isinstance(call.get("custom"), dict) else call.get("function")
-    called = called if isinstance(called, dict) else {}
+    kinds = ("custom", "function") if call.get("type") == "custom" else ("function", "custom")
+    called: dict[str, Any] = next((one for kind in kinds if isinstance(one := call.get(kind), dict)), {})
     index, name = call.get("index"), called.get("name")
     return Entry(
         index if isinstance(index, int) else None,
@@ -252,8 +259,13 @@ _COMPLETION = msgspec.json.Decoder(_Completion)
 
 
 def gated(body: bytes, names: Collection[str] | None, taint: Taint | None = None) -> tuple[bytes, int, int]:
-    """A whole answer without the calls that may not be, how many those were, and how many calls were tainted."""
+    """A whole answer without the calls that may not be, how many those were, and how many calls were tainted.
+
+    Raises `UpstreamUnavailable` for one that cannot be read and may hold some.
+    """
     completion = splice.read(body, _COMPLETION)
+    if completion is None and may_hold(body):
+        raise UpstreamUnavailable(UNREADABLE)
     refused = tainted = 0
     for position, answer in enumerate((completion.choices or ()) if completion is not None else ()):
         message, path = answer.message or _Message(), ("choices", position)
@@ -273,5 +285,5 @@ def gated(body: bytes, names: Collection[str] | None, taint: Taint | None = None
         if legacy is not None and legacy.place is None:
             body = splice.without(body, _LEGACY, *path, "message")
         if not choice.kept:
-            body = splice.replace(body, FILTERED, *path, "finish_reason")
+            body = splice.add(splice.without(body, "finish_reason", *path), "finish_reason", FILTERED, *path)
     return body, refused, tainted

@@ -203,6 +203,8 @@ class Streamed:
         if event.data.startswith(b"[DONE]"):  # as SDKs look for it
             return self._end(event.relay)
         chunk = splice.read(event.data, _CHUNK)
+        if chunk is None and self._gate is not None and calls.may_hold(event.data):
+            return self.fail(UpstreamUnavailable(calls.UNREADABLE))
         if chunk is None:
             return event.relay if whole else b""  # not ours to judge; but half an event is none
         if chunk.error:

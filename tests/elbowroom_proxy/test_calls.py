@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletionChunk
 
+from elbowroom.errors import UpstreamUnavailable
 from elbowroom.write.answer import Watch
 from elbowroom.write.taint import Taint
 from elbowroom_proxy.calls import Entry, Gate, Piece, entry, gated
@@ -191,6 +192,49 @@ def test_what_is_held_is_limited():
 @pytest.mark.parametrize("value", [None, 7, {}, {"function": 7}, {"function": {"name": 7}}, {"index": "0"}])
 def test_what_is_no_call_has_no_name(value: Any):
     assert entry(value) == Entry(None, "", "")
+
+
+def test_of_two_names_that_counts_which_its_type_says():
+    both = {"function": {"name": "pay"}, "custom": {"name": "find"}}
+    assert [entry({**both, **kind}).name for kind in ({}, {"type": "function"}, {"type": "custom"})] == [
+        "pay",
+        "pay",
+        "find",
+    ]
+    assert entry({"custom": {"name": "find"}}).name == "find"
+
+
+UNREADABLE = [
+    (b'"index": 0, "delta"', b'"index": "0", "delta"'),
+    (b'"content": "x"', b'"content": "\xff"'),
+    (b'"content": "x"', b'"content": ' + b"[" * 5000 + b"]" * 5000),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), UNREADABLE)
+@pytest.mark.parametrize("delta", [{"tool_calls": [call(0, "pay", "{}", "c0")]}, {"function_call": {"name": "pay"}}])
+def test_a_call_that_cannot_be_read_is_not_handed_on(delta: dict[str, Any], old: bytes, new: bytes):
+    """Somebody else might read it."""
+    broken = event({"content": "x", **delta}).replace(old, new)
+    out, it = run(broken + event({}, "tool_calls") + b"data: [DONE]\n\n")
+    assert b"pay" not in out
+    assert it.failed == "upstream_unavailable"
+    assert run(broken + event({}, "stop"), names=None)[0].startswith(broken)
+    harmless = event({"content": "x"}).replace(old, new)
+    assert run(harmless + event({}, "stop"))[0].startswith(harmless)
+
+
+def test_nor_in_a_whole_answer():
+    body = b'{"choices": [{"message": {"tool_calls": [{"function": {"name": "pay"}}]}}], "x": NaN1}'
+    with pytest.raises(UpstreamUnavailable, match="cannot be read"):
+        gated(body, NAMES)
+    assert gated(b"no JSON", NAMES) == (b"no JSON", 0, 0)
+
+
+def test_an_answer_that_does_not_say_why_it_ended_is_told():
+    body = b'{"choices": [{"message": {"tool_calls": [{"function": {"name": "pay"}}]}}]}'
+    said, refused, _ = gated(body, NAMES)
+    assert (json.loads(said), refused) == ({"choices": [{"message": {}, "finish_reason": "content_filter"}]}, 1)
 
 
 def test_a_custom_tool_is_a_call_like_any_other():
