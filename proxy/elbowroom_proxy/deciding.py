@@ -37,19 +37,19 @@ class Decided(NamedTuple):
     watch: Watch  # what the answer is held to
 
 
-async def asking(flow: Shared, story: Story, headers: Mapping[str, str]) -> tuple[Principal, Budget]:
+async def asking(flow: Shared, story: Story, headers: Mapping[str, str]) -> Principal:
     """Who asks and who pays, before anything of the body is read. Raises an `ElbowroomError` for who may not, and where
     it is known already that nothing is left.
     """
     story.principal = principal = await flow.identify(headers)
-    story.budget = budget = Budget(flow.books, story.trace_id, lambda need: flow.count(need, story.notes))
-    budget.of(flow.accounts(principal))
-    return principal, budget
+    story.budget = Budget(flow.books, story.trace_id, lambda need: flow.count(need, story.notes))
+    story.budget.of(flow.accounts(principal))
+    return principal
 
 
-async def decided(flow: Shared, story: Story, headers: Mapping[str, str], body: bytes) -> Decided:
-    """Reads and decides, and tells the story as it goes. Raises an `ElbowroomError` for who may not ask, and for what
-    cannot be read.
+async def decided(flow: Shared, story: Story, principal: Principal, headers: Mapping[str, str], body: bytes) -> Decided:
+    """Reads and decides, and tells the story as it goes. Raises an `ElbowroomError` for what may not be asked, and for
+    what cannot be read.
     """
 
     async def aside(need: AsideNeed, told: list[Aside]) -> Answer:
@@ -60,7 +60,6 @@ async def decided(flow: Shared, story: Story, headers: Mapping[str, str], body: 
             return await aside(need, story.asides)
         return await flow.count(need, story.notes)
 
-    principal, budget = await asking(flow, story, headers)
     policy = flow.policy_of(principal)
     large = len(body) > LARGE_BODY
     read = partial(read_request, max_documents=policy.max_documents, documents=policy.documents)
@@ -80,7 +79,7 @@ async def decided(flow: Shared, story: Story, headers: Mapping[str, str], body: 
         flow.known.apart() if large else flow.known, asks, learned,
         now=time.time(), label_keys=flow.label_keys, rerankers=flow.rerankers,
         compressor=accepted_by(flow.catalog.by_name, policy.evidence.compress.model),
-        summariser=accepted_by(flow.catalog.by_name, policy.history.summary.model), limited=budget.counts,
+        summariser=accepted_by(flow.catalog.by_name, policy.history.summary.model), limited=story.budget.counts,
     )  # fmt: skip
     outcome = await drive(decide(request, setting), answer, aside=large)
     story.decision = decision = outcome.decision

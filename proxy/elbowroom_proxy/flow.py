@@ -18,11 +18,11 @@ import structlog
 
 from elbowroom.budget.worst import NOTHING, worst
 from elbowroom.errors import ElbowroomError, InventedCitation, Overloaded
-from elbowroom.records import Packed, Refused, Request
+from elbowroom.records import Packed, Principal, Refused, Request
 from elbowroom.write.answer import Watch
 from elbowroom_proxy import wire
 from elbowroom_proxy.budget import Budget
-from elbowroom_proxy.deciding import decided
+from elbowroom_proxy.deciding import asking, decided
 from elbowroom_proxy.ownreply import OwnReply
 from elbowroom_proxy.ports import Call, Reply
 from elbowroom_proxy.quiet import settled, with_silences
@@ -93,7 +93,10 @@ class Exchange:
         """The head, then the body as it comes. Whatever happens, a record is written in the end."""
         story = self._story
         try:
-            async with aclosing(self._respond(await read_body())) as parts:
+            principal = await asking(self._flow, story, self._headers)
+            body = await read_body()
+            story.restart()
+            async with aclosing(self._respond(principal, body)) as parts:
                 async for part in parts:
                     yield part
         except ClientGone:
@@ -120,9 +123,8 @@ class Exchange:
 
     # --- the steps ----------------------------------------------------------------------------------------------------
 
-    async def _respond(self, body: bytes) -> AsyncGenerator[Part, None]:
-        self._story.restart()
-        request, outcome, self._watch = await decided(self._flow, self._story, self._headers, body)
+    async def _respond(self, principal: Principal, body: bytes) -> AsyncGenerator[Part, None]:
+        request, outcome, self._watch = await decided(self._flow, self._story, principal, self._headers, body)
         if isinstance(outcome, Refused):
             for part in self._failure(outcome):
                 yield part

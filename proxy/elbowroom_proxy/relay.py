@@ -20,7 +20,7 @@ from elbowroom.read.relayed import Relayed, Route, read_relayed
 from elbowroom.records import Principal
 from elbowroom.write.relayed import relay
 from elbowroom_proxy import relayed, wire
-from elbowroom_proxy.deciding import LARGE_BODY, asking
+from elbowroom_proxy.deciding import LARGE_BODY
 from elbowroom_proxy.flow import Exchange, Part
 from elbowroom_proxy.ports import Call
 from elbowroom_proxy.principal import check_model
@@ -34,10 +34,9 @@ class Relaying(Exchange):
         super().__init__(flow, headers)
         self._route = route
 
-    async def _respond(self, body: bytes) -> AsyncGenerator[Part, None]:
+    async def _respond(self, principal: Principal, body: bytes) -> AsyncGenerator[Part, None]:
         story, flow = self._story, self._flow
-        story.restart()
-        principal, budget = await asking(flow, story, self._headers)
+        budget = story.budget
         policy = flow.policy_of(principal)
         read = partial(read_relayed, body, self._route)
         asked = await asyncio.to_thread(read) if len(body) > LARGE_BODY else read()
