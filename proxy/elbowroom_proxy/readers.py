@@ -46,10 +46,10 @@ def check_own_machine(headers: Mapping[str, str]) -> None:
     """
     host = headers.get("host", "")
     if not _loopback(host):
-        raise OriginNotAllowed("Without keys, traces are read at 127.0.0.1, ::1 or localhost only.")
+        raise OriginNotAllowed("Without keys, this is answered at 127.0.0.1, ::1 or localhost only.")
     origin = headers.get("origin")
     if origin is not None and origin.lower() not in (f"http://{host}".lower(), f"https://{host}".lower()):
-        raise OriginNotAllowed("Without keys, no other site's page may read traces.")
+        raise OriginNotAllowed("Without keys, no other site's page is answered.")
 
 
 def _loopback(host: str) -> bool:

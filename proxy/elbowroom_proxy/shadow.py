@@ -29,6 +29,11 @@ KIND = "shadow"
 QUEUED, SKIPPED = "queued", "skipped"
 WAITING = 64  # requests
 WAITING_BYTES = 64 << 20  # of their bodies
+# What a proposal has of its request; what was sent, answered and paid is the request's own.
+OF_THE_REQUEST = (
+    "trace_id", "time", "request_id", "client_request_id", "conversation_id", "subject", "tenant", "principal",
+    "stream", "counter", "instructions", "hash_key_id", "cohort",
+)  # fmt: skip
 PATIENCE = 30.0  # seconds for one answer from outside
 
 log = structlog.get_logger("elbowroom")
@@ -130,8 +135,8 @@ class Shadows:
         setting = structs.replace(proposal.setting, policy=policy, known=self._known)
         outcome = drive_here(decide(proposal.request, setting), answer)
         refused = outcome if isinstance(outcome, Refused) else None
-        facts = structs.replace(
-            job.facts,
+        facts = Facts(
+            **{name: getattr(job.facts, name) for name in OF_THE_REQUEST},
             status=refused.status_hint if refused else None,
             error={"code": refused.code, "message": refused.message, "param": refused.param} if refused else None,
             asides=tuple(asides),

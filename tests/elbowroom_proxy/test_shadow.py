@@ -220,6 +220,9 @@ def test_the_baseline_is_sent_and_the_proposal_recorded(
     assert (request["mode"], request["shadow"], request["dropped"]) == ("shadow", "queued", {})
     assert (shadow["kind"], shadow["mode"], shadow["dropped"]) == ("shadow", "enforce", {"duplicate": 1})
     assert shadow["evidence_tokens"] < request["evidence_tokens"]
+    # What was answered and billed is the request's: the proposal was never sent.
+    assert stream or request["billed"] is not None
+    assert [shadow[name] for name in ("status", "billed", "count_error", "cited", "settlement")] == [None] * 5
 
 
 def test_a_stream_is_not_kept_waiting_for_it(running_proxy: Run, fake_upstream: FakeUpstream, tmp_path: Path):
