@@ -87,6 +87,11 @@ class Budget:
         self._asides = 0
 
     @property
+    def glanced(self) -> bool:
+        """Whether it was refused before anything was read."""
+        return bool(self._refused) and self.told is None
+
+    @property
     def limited(self) -> bool:
         """Whether anything must be held."""
         return self._purse is not None

@@ -258,6 +258,8 @@ class Story:
         if sampled and not self._sink.write(told, kept):
             metrics.traces_lost.inc()
         metrics.tell(told)
+        if self.budget.glanced:
+            return  # who has nothing left is heard of again and again; the record and the metrics have it
         log.info(
             "request",
             trace_id=self.trace_id,

@@ -324,7 +324,7 @@ def test_only_a_post_is_taken(served: Served, method: str):
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/v1", "/v1/chat", "/v1/chat/completions/", "/v1/completions", "/v1/responses", "/docs", "/openapi.json"],
+    ["/", "/v1", "/v1/chat", "/v1/chat/completions/", "/v1/completions", "/docs", "/openapi.json"],
 )
 def test_elsewhere_there_is_nothing_and_it_is_said_in_json(served: Served, path: str):
     response = served.http.post(served.process.base_url.replace("/v1", path), content=body())

@@ -169,8 +169,10 @@ async def test_the_configuration_chooses_the_status():
 async def test_who_has_nothing_left_is_refused_at_a_glance():
     case = Case(limits=Limits(parallel=1, tokens=1_000))
     await case.budget.hold(WORST, MODEL)
+    late = Budget(case.books, "u")
     with pytest.raises(RateLimitExceeded, match="max_parallel_requests 1 requests at once"):
-        case.another("u")
+        late.of(case.account)
+    assert (late.glanced, case.budget.glanced) == (True, False)
     assert case.counted("denied", limit="max_parallel_requests") == 1
 
 
