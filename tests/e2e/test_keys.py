@@ -84,6 +84,21 @@ def test_keys_that_are_made_replaced_and_blocked_hold_while_it_serves(tmp_path: 
         assert served.stop() in (0, -signal.SIGTERM)
 
 
+def test_what_a_team_may_changes_while_it_serves(tmp_path: Path, status: Status):
+    house = House(tmp_path)
+    key = house.keys("new", *TEAM, "--name", "bot")
+    with house.serve() as served:
+        assert status(served, key) == 200
+        (tmp_path / "orgs.yaml").write_text(orgs_text(models=["demo-large"]))
+        wait_until(lambda: status(served, key) == 403)
+        # Where its team is gone, the file of keys would not hold, and what was in force stays there.
+        (tmp_path / "orgs.yaml").write_text("orgs: []")
+        wait_until(lambda: any("there is no team acme/support" in line for line in served.output))
+        assert status(served, key) == 403
+        house.keys("block", "bot")
+        wait_until(lambda: status(served, key) == 401)
+
+
 def test_keys_that_are_all_blocked_leave_it_closed(tmp_path: Path, status: Status):
     house = House(tmp_path)
     house.keys("new", *TEAM, "--name", "bot")

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 import structlog
+from fastapi import FastAPI
 
 from elbowroom.errors import InvalidConfig
 from elbowroom_proxy import serving, settings
@@ -134,4 +135,4 @@ def test_a_worker_that_finds_no_keys_any_more_is_not_open(tmp_path: Path):
     (tmp_path / "elbowroom.yaml").write_text(config("http://127.0.0.1:1/v1", traces=str(tmp_path / "traces")))
     with pytest.raises(InvalidConfig, match=r"keys.yaml:1: the keys are gone"):
         serving.worker(tmp_path / "elbowroom.yaml", closed=True)
-    assert serving.worker(tmp_path / "elbowroom.yaml", closed=False)
+    assert isinstance(serving.worker(tmp_path / "elbowroom.yaml", closed=False), FastAPI)
