@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from tests import holders
+from tests.planted import planted
 from tests.proxy import Run, RunningProxy, config, wait_until
 from tests.servers import Elbowroom, RedisServer
 from tests.upstream import WAIT, FakeUpstream, answer_json, answer_stream, completion, streamed
@@ -107,6 +108,22 @@ def test_killed_stops_choosing_and_neither_fences_nor_cleaning(
     assert "[S9]" not in message["content"]
     record = proxy.trace()
     assert (record["mode"], record["killed"], record["cohort"], record["shadow"]) == ("passthrough", True, None, None)
+
+
+def test_killed_a_budget_still_holds_and_a_secret_still_stays(
+    tmp_path: Path, running_proxy: Run, fake_upstream: FakeUpstream
+):
+    general: dict[str, Any] = holders.written(tmp_path, holders.row("a", KEYS[0]), rpm_limit=1)
+    proxy = running_proxy(config(fake_upstream, killed=True, **general))
+    fake_upstream.answers(answer_json(completion("Fine.")))
+    key = planted("aws_key")[0]
+    documents = [{"id": "a", "text": f"The key is {key}."}]
+    assert ask(proxy.base_url, KEYS[0], model="fake", documents=documents).status_code == 200
+    sent = fake_upstream.request().body.decode()
+    assert key not in sent
+    assert "[REDACTED:aws_key#1]" in sent
+    refused = ask(proxy.base_url, KEYS[0], model="fake")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "rate_limit_exceeded")
 
 
 def test_only_an_admin_turns_it_where_there_are_keys(tmp_path: Path, running_proxy: Run):
