@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elbowroom.account.search import Filters, Indexed, Scope
+from elbowroom.account.trace import VERSION
 from elbowroom_proxy import crawl
 from elbowroom_proxy.crawl import Crawl, Indexer, line_at
 from elbowroom_proxy.indexes.sqlite import SqliteIndex
@@ -219,6 +220,20 @@ def test_several_processes_index_one_folder_while_it_grows(index, tmp_path):
         other.join(60)
         assert other.exitcode == 0
     assert sorted(row.trace_id for row, _ in index.each(Filters(), Scope())) == [f"{n:03}" for n in range(wanted)]
+
+
+def test_records_of_every_version_are_found_and_shown_in_the_present_one(index, tmp_path, root):
+    kept = sorted((root / "tests" / "fixtures" / "traces").glob("*.jsonl"))
+    for number, file in enumerate(kept):
+        (tmp_path / f"2026-03-01-{number}-0000.jsonl").write_bytes(file.read_bytes())
+    Crawl(index).finish()
+    rows = list(index.each(Filters(), Scope()))
+    assert len(kept) >= 2
+    assert {place.file for _, place in rows} == {f"2026-03-01-{number}-0000.jsonl" for number in range(len(kept))}
+    assert index.indexed(Scope()).unread == 0
+    shown = [line_at(place, row.trace_id) for row, place in rows]
+    assert {one["version"] for one in shown if one is not None} == {VERSION}
+    assert None not in shown
 
 
 @pytest.mark.parametrize(
