@@ -82,6 +82,40 @@ def test_a_budget_that_refused_is_over_and_a_rate_is_not():
     assert not of(told("a", error={"code": "rate_limit_exceeded"})).over_budget
 
 
+def settlement(overrun=0, **amounts):
+    return {"by": "usage", "state": "settled", "amounts": amounts, "overrun": {"tokens": 0, "micro_usd": overrun}}
+
+
+def test_what_came_to_more_than_was_held_is_over_budget():
+    assert of(told("a", settlement=settlement(overrun=1))).over_budget
+    assert not of(told("a", settlement=settlement())).over_budget
+
+
+@pytest.mark.parametrize(
+    ("record", "micro_usd"),
+    [
+        ({}, None),
+        ({"settlement": settlement(tokens=5, micro_usd=70)}, 70),
+        ({"settlement": settlement(micro_usd=70), "asides": [{"micro_usd": 5}, {"micro_usd": None}]}, 75),
+        ({"asides": [{"micro_usd": 5}, {"micro_usd": 9, "cached": True}]}, 5),
+    ],
+)
+def test_money_is_what_it_came_to_with_the_calls_beside_it(record, micro_usd):
+    assert of(told("a", **record)).micro_usd == micro_usd
+
+
+@pytest.mark.parametrize(
+    ("read", "words"),
+    [
+        ({"action": "list", "found": 3, "filters": {"tenant": "acme", "since": 7}}, "list tenant=acme since=7: 3"),
+        ({"action": "show", "found": 0, "id": "x"}, "show x: 0"),
+        ({"action": "overview", "found": 9, "filters": {}}, "overview: 9"),
+    ],
+)
+def test_a_reading_says_what_was_sought(read, words):
+    assert of({"kind": "read", "trace_id": "r", "time": "t", "read": read}).read == words
+
+
 @pytest.mark.parametrize("kind", ["read", "shadow"])
 def test_other_kinds_are_rows_of_their_own(kind):
     assert of({**told("a"), "kind": kind}).kind == kind
