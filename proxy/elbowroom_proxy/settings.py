@@ -182,6 +182,8 @@ def load(file: Path | None = None, environ: Mapping[str, str] = os.environ, file
     }
     written = Written(policy, policies, frozenset(catalog.by_name))
     kept_in, found = membership.read(file.parent, general.orgs, general.keys, written, files)
+    units = (*found.orgs.orgs.values(), *found.orgs.teams.values(), *found.units.values())
+    ledgerconfig.check(general.ledger, (unit.account for unit in units), marked.fault)
     identities = _identities(marked, written, file.parent, environ)
     if identities.jwt is not None and not found.orgs.teams:
         raise marked.fault("jwt", "a token names its organisation and team, and there are none: write orgs.yaml")

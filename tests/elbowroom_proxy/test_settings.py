@@ -62,6 +62,20 @@ def test_the_defaults_are_the_checkouts_and_have_the_two_demo_models(root):
     assert found.policy.classes
 
 
+@pytest.mark.parametrize("level", ["org", "team", "key"])
+def test_a_month_is_not_left_to_the_memory_of_a_process_unless_that_is_meant(tmp_path, level):
+    limit = {one: "max_budget: 5" if one == level else "rpm_limit: 5" for one in ("org", "team", "key")}
+    (tmp_path / "orgs.yaml").write_text(
+        f"orgs:\n  - name: acme\n    {limit['org']}\n    teams:\n      - {{name: a, {limit['team']}}}\n"
+    )
+    (tmp_path / "keys.yaml").write_text(
+        f"version: 1\nkeys:\n  - {{name: k, org: acme, team: a, {limit['key']}, secrets: [{{sha256: {'a' * 64}}}]}}\n"
+    )
+    with pytest.raises(InvalidConfig, match=r"elbowroom.yaml:1: .* has a limit for 1mo, which a ledger in memory"):
+        load(written(tmp_path, DEMO), {})
+    load(written(tmp_path, DEMO + "general_settings: {ledger: {volatile: true}}\n"), {})
+
+
 def test_a_wheels_copy_of_the_defaults_comes_first(tmp_path, monkeypatch):
     monkeypatch.setattr(settings, "__file__", str(tmp_path / "settings.py"))
     (tmp_path / "_config").mkdir()
