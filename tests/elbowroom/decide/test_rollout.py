@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
@@ -12,7 +14,7 @@ KEY = b"k" * 32
 NAMES = [f"conversation {number}" for number in range(2_000)]
 
 
-def staged(percent: float, name: str | None, principal: Principal = Principal(), **more: str) -> Stage:
+def staged(percent: float, name: str | None, principal: Principal = Principal(), **more: Any) -> Stage:
     policy = Policy(rollout=Rollout(enforce_percent=percent, **more))
     return stage(policy, principal, name, key=KEY, killed=False)
 
