@@ -1,0 +1,106 @@
+"""What a refusal costs beside an answer: `python -m bench.refusals`.
+
+The same tagged request by three keys: one with room, one whose hold does not fit, one that has nothing left; 16 callers
+at once. Processor time of the served process for each, in ms and as a share of an admitted request, by the least of
+several rounds. A framework that takes a 429 for something to try again sends it up to 12 times, so what is refused
+before anything is parsed should cost less than a tenth; the command fails where it does not. Linux only: the time is
+read from /proc. On a machine that is busy otherwise the shares come closer to each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.servers import Elbowroom
+from tests.upstream import FakeUpstream
+
+ROUNDS, REQUESTS, CALLERS, DOCUMENTS = 5, 160, 16, 30
+BAR = 0.1
+KEYS = {"admitted": "sk-eb-bench-0", "refused by the hold": "sk-eb-bench-1", "refused before parsing": "sk-eb-bench-2"}
+TEAMS = {"admitted": 10**12, "refused by the hold": 500, "refused before parsing": 0}
+SENTENCE = "Section {0} says that order {1} of the {2}th customer is refunded within {3} days where the seal is whole."
+
+
+def body() -> bytes:
+    """A question and passages that are all different."""
+    texts = [" ".join(SENTENCE.format(i, i * 31 + j, j * 7 + i, i + j) for j in range(12)) for i in range(DOCUMENTS)]
+    documents = [{"id": f"d{i}", "text": text, "score": 1 - i / DOCUMENTS} for i, text in enumerate(texts)]
+    messages = [{"role": "user", "content": "Within how many days is order 217 of the 9th customer refunded?"}]
+    return json.dumps({"model": "m", "messages": messages, "documents": documents, "max_tokens": 300}).encode()
+
+
+def configured(folder: Path, upstream: str) -> Path:
+    """A model at that upstream, and a team for each key."""
+    teams = [{"name": f"t{i}", "max_tokens": most} for i, most in enumerate(TEAMS.values())]
+    rows = [
+        {
+            "name": f"k{i}",
+            "org": "o",
+            "team": f"t{i}",
+            "secrets": [{"sha256": hashlib.sha256(key.encode()).hexdigest()}],
+        }
+        for i, key in enumerate(KEYS.values())
+    ]
+    model: dict[str, Any] = {
+        "model_name": "m",
+        "litellm_params": {"model": "openai/gpt-4o", "api_base": upstream, "api_key": "none"},
+    }
+    general = {"secret": "a secret of the benchmark", "traces": str(folder / "traces"), "ledger": {"volatile": True}}
+    (folder / "orgs.yaml").write_text(json.dumps({"orgs": [{"name": "o", "teams": teams}]}))
+    (folder / "keys.yaml").write_text(json.dumps({"version": 1, "keys": rows}))
+    file = folder / "elbowroom.yaml"
+    file.write_text(json.dumps({"model_list": [model], "general_settings": general}))
+    return file
+
+
+def processor_time(pid: int) -> float:
+    """Seconds that all threads of the process have run."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+
+
+async def cost(client: httpx.AsyncClient, pid: int, url: str, key: str, content: bytes) -> tuple[float, set[int]]:
+    """Seconds a request, and the statuses."""
+    headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
+    statuses: set[int] = set()
+
+    async def caller() -> None:
+        for _ in range(REQUESTS // CALLERS):
+            statuses.add((await client.post(url, content=content, headers=headers)).status_code)
+
+    begin = processor_time(pid)
+    await asyncio.gather(*(caller() for _ in range(CALLERS)))
+    return (processor_time(pid) - begin) / REQUESTS, statuses
+
+
+async def measured() -> int:
+    content = body()
+    with tempfile.TemporaryDirectory() as name, FakeUpstream() as upstream:
+        folder = Path(name)
+        file = configured(folder, upstream.url)
+        with Elbowroom(folder, "--config", str(file)) as served:
+            url = f"{served.base_url}/chat/completions"
+            least: dict[str, float] = {}
+            async with httpx.AsyncClient(timeout=60) as client:
+                for _ in range(ROUNDS):
+                    for what, key in KEYS.items():
+                        seconds, statuses = await cost(client, served.pid, url, key, content)
+                        assert statuses == {200 if what == "admitted" else 429}, statuses
+                        least[what] = min(least.get(what, seconds), seconds)
+    admitted = least["admitted"]
+    print(f"{len(content):,} bytes, {DOCUMENTS} documents", f"{'':<24}{'ms':>8}{'share':>8}", sep="\n")
+    for what, seconds in least.items():
+        print(f"{what:<24}{1000 * seconds:>8.2f}{seconds / admitted:>8.3f}")
+    return 0 if least["refused before parsing"] < BAR * admitted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(measured()))
