@@ -11,10 +11,11 @@ from elbowroom.read.policy import Policy, Rollout
 from elbowroom.records import Mode, Principal
 
 KEY = b"k" * 32
+ANYBODY = Principal()
 NAMES = [f"conversation {number}" for number in range(2_000)]
 
 
-def staged(percent: float, name: str | None, principal: Principal = Principal(), **more: Any) -> Stage:
+def staged(percent: float, name: str | None, principal: Principal = ANYBODY, **more: Any) -> Stage:
     policy = Policy(rollout=Rollout(enforce_percent=percent, **more))
     return stage(policy, principal, name, key=KEY, killed=False)
 
