@@ -20,7 +20,7 @@ from elbowroom.budget.hold import Amounts, Denied, Hold, Standing
 from elbowroom.budget.limits import Account
 from elbowroom.budget.usage import Usage
 from elbowroom.budget.worst import Worst
-from elbowroom.errors import ElbowroomError, LedgerUnavailable, Overloaded, UpstreamUnreached
+from elbowroom.errors import ElbowroomError, InvalidRequest, LedgerUnavailable, Overloaded, UpstreamUnreached
 from elbowroom.needs import NeedCounts
 from elbowroom.price import Price
 from elbowroom.records import Model
@@ -113,10 +113,14 @@ class Budget:
             raise purse.refusal(refused)
 
     async def hold(self, worst: Worst, model: Model) -> None:
-        """Holds at every level. Raises what `quota.refusal` says, and `LedgerUnavailable`."""
+        """Holds at every level. Raises what `quota.refusal` says, `LedgerUnavailable`, and `InvalidRequest` for what
+        money could not be held for.
+        """
         purse = self._purse
         if purse is None:
             return
+        if worst.unpriced and purse.account.by_money:
+            raise InvalidRequest("What that service_tier costs is not known here.", param="service_tier")
         amounts = worst.amounts(model.price) if self.counts else Amounts()
         made = _Made(purse, worst, model, amounts, time.time())
         try:

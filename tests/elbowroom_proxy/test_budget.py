@@ -19,6 +19,7 @@ from elbowroom.errors import (
     CountUnavailable,
     ElbowroomError,
     InsufficientQuota,
+    InvalidRequest,
     LedgerUnavailable,
     Overloaded,
     PaymentRequired,
@@ -174,6 +175,14 @@ async def test_who_has_nothing_left_is_refused_at_a_glance():
         late.of(case.account)
     assert (late.glanced, case.budget.glanced) == (True, False)
     assert case.counted("denied", limit="max_parallel_requests") == 1
+
+
+async def test_what_has_no_known_price_is_refused_where_money_is_limited(case: Case):
+    with pytest.raises(InvalidRequest, match="service_tier"):
+        await case.budget.hold(structs.replace(WORST, unpriced=True), MODEL)
+    unpaid = Case(limits=Limits(tokens=100, parallel=1))
+    await unpaid.budget.hold(structs.replace(WORST, unpriced=True), MODEL)
+    await unpaid.ended()
 
 
 async def test_who_is_limited_in_requests_alone_holds_no_tokens():

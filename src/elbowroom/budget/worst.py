@@ -24,6 +24,7 @@ from elbowroom.write.place import output_limit
 
 # counted: the count and its margin. bytes: a token is a byte at least. window: no model reads more than its window.
 By = Literal["counted", "bytes", "window"]
+_TIERS = (None, "auto", "default", "flex", "standard", "standard_only")
 _EFFORTS = ("reasoning_effort", "reasoning", "thinking")
 
 
@@ -35,6 +36,7 @@ class Worst(Struct, frozen=True):
     answer: int  # all choices together
     reserve: int  # of that, what the window keeps free
     unseen: bool = False  # more may be generated than any piece of the answer shows
+    unpriced: bool = False  # a way of serving was asked for that has a price of its own, which nobody told us
 
     def amounts(self, price: Price | None) -> Amounts:
         """What to hold. A model without a price costs no money."""
@@ -57,12 +59,17 @@ def worst(request: Request, packed: Packed, model: Model, counter: Counter) -> W
     choice = most_output(packed.output_limit, model) + len(request.fields.get("prediction", b""))
     answer = choice * choices
     reserve = answer if window is None else min(answer, window.answer_reserve)
-    return Worst(prompt, by, answer, reserve, thinks_unseen(model, params))
+    return Worst(prompt, by, answer, reserve, thinks_unseen(model, params), costs_more(params))
 
 
 def most_output(told: int | None, model: Model) -> int:
     """Tokens that one choice has at most. `told`: the maximum that went upstream, if one did."""
     return model.max_output_tokens if told is None else min(told, model.max_output_tokens)
+
+
+def costs_more(params: Mapping[str, Any]) -> bool:
+    """Whether the request names a tier that providers price apart, and higher."""
+    return params.get("service_tier") not in _TIERS
 
 
 def thinks_unseen(model: Model, params: Mapping[str, Any]) -> bool:

@@ -3,7 +3,19 @@ from __future__ import annotations
 import msgspec
 
 from elbowroom.account.requested import Instruction, Tools
-from elbowroom.account.trace import VERSION, Aside, Billed, Captured, Cited, Facts, Held, record, report
+from elbowroom.account.trace import (
+    VERSION,
+    Aside,
+    Billed,
+    Captured,
+    Cited,
+    Facts,
+    Held,
+    Relay,
+    Settlement,
+    record,
+    report,
+)
 from elbowroom.budget.hold import Amounts
 from elbowroom.needs import Retrieval
 from elbowroom.records import (
@@ -191,3 +203,22 @@ def test_what_lies_beside_a_record_is_no_business_of_the_client() -> None:
     shown = report(story)
     assert not {"hash_key_id", "captured", "instructions"} & set(shown)
     assert list(shown["tools"]["admitted"]) == ["search"]
+
+
+def test_what_was_relayed_has_a_model_and_no_decision():
+    told = record(None, Facts(trace_id="t", time="2026-01-01", relayed=Relay("embeddings", "m", ("model_mapped",))))
+    assert (told["model"], told["mode"], told["documents"]) == ("m", None, [])
+    assert told["relayed"] == {"route": "embeddings", "model": "m", "edits": ["model_mapped"]}
+
+
+def test_what_was_held_and_what_it_came_to_are_told_apart():
+    facts = Facts(
+        trace_id="t",
+        time="2026-01-01",
+        hold=Held("granted", 50, "counted", 30, Amounts(80, 110, 60)),
+        settlement=Settlement("usage", "settled", Amounts(90, 100, 90), Amounts(10)),
+    )
+    told = record(DECISION, facts)
+    assert told["hold"]["amounts"] == {"tokens": 80, "micro_usd": 110, "rate_tokens": 60}
+    assert (told["settlement"]["by"], told["settlement"]["overrun"]["tokens"]) == ("usage", 10)
+    assert told["limited"] is False

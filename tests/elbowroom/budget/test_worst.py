@@ -171,3 +171,8 @@ def test_the_decision_says_that_somebody_was_limited():
 )
 def test_who_may_think_what_nobody_sees(changed: dict[str, Any], params: dict[str, Any], unseen: bool):
     assert thinks_unseen(structs.replace(MODEL, **changed), params) == unseen
+
+
+@pytest.mark.parametrize(("tier", "unpriced"), [(None, False), ("auto", False), ("flex", False), ("priority", True)])
+def test_a_tier_with_a_price_of_its_own_is_told(tier: str | None, unpriced: bool):
+    assert held(chat(HELLO, service_tier=tier)).unpriced == unpriced
