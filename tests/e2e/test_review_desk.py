@@ -297,10 +297,12 @@ def test_a_whole_proxy_shows_what_it_has_just_answered(browser, running_proxy: R
     asker, reader = "sk-eb-asker-0123456789", "sk-eb-reader-0123456789"
     rows = [holders.row("bot", asker), {**holders.row("ann", reader), "role": "auditor", "org": None, "team": None}]
     general: dict[str, Any] = holders.written(tmp_path, *rows)
-    proxy = running_proxy(config(fake_upstream, **general))
+    written = {**json.loads(config(fake_upstream, **general)), "traces": {"capture": "redacted"}}
+    proxy = running_proxy(json.dumps(written))
+    messages = [{"role": "system", "content": "Answer from the evidence."}, {"role": "user", "content": "How loud?"}]
     answer = httpx.post(
         f"{proxy.base_url}/chat/completions",
-        json={"model": "fake", "messages": [{"role": "user", "content": "How loud?"}], "documents": ["41 dB."]},
+        json={"model": "fake", "messages": messages, "documents": ["It is heard with 41 dB."]},
         headers={"authorization": f"Bearer {asker}"},
         timeout=WAIT,
     )
@@ -309,6 +311,7 @@ def test_a_whole_proxy_shows_what_it_has_just_answered(browser, running_proxy: R
     browser.driver.get(f"{proxy.url}/ui?id={request_id}")
     type_key(browser, asker)
     assert "it needs the role auditor or admin" in find(browser, "[role=alert]").text
+    assert "403" in "".join(browser.complaints())
     type_key(browser, reader)
 
     def listed() -> bool:
@@ -318,12 +321,19 @@ def test_a_whole_proxy_shows_what_it_has_just_answered(browser, running_proxy: R
     wait_until(listed)
     browser.follow(find(browser, "tbody th a"))
     assert request_id in find(browser, "main").text
+    for summary in browser.driver.find_elements(By.TAG_NAME, "summary"):
+        summary.click()
+    assert "Answer from the evidence." in find(browser, "section[aria-labelledby=q1]").text
+    assert "41 dB." in find(browser, "section[aria-labelledby=passages]").text
+    assert "fine" in find(browser, "section[aria-labelledby=answer]").text
     assert browser.findings() == []
+    browser.follow(find(browser, "form[action$='#replay'] button.main"))
+    assert "the recorded decision came out again, exactly" in find(browser, "section[aria-labelledby=replay]").text
     assert browser.complaints() == []
     holders.written(tmp_path, rows[0], {**rows[1], "blocked": True})
 
     def out() -> bool:
-        browser.driver.refresh()
+        browser.driver.get(f"{proxy.url}/ui/overview")
         return "/ui/login" in browser.driver.current_url
 
     wait_until(out)

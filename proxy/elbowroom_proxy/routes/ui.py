@@ -52,9 +52,10 @@ def routes(review: Review) -> APIRouter:
     for at, page, methods in (
         (templating.STYLE_AT, style, ["GET"]),
         (DESK, pages.requests, ["GET"]),
+        (f"{DESK}/", home, ["GET"]),
         (f"{DESK}/overview", pages.overview, ["GET"]),
-        (f"{DESK}/traces/{{ident}}", pages.trace, ["GET"]),
-        (f"{DESK}/traces/{{ident}}/replay", pages.replay, ["POST"]),
+        (f"{DESK}/traces/{{ident:path}}", pages.trace, ["GET"]),
+        (f"{DESK}/traces/{{ident:path}}/replay", pages.replay, ["POST"]),
         (f"{DESK}/sweep", pages.sweep, ["GET"]),
         (f"{DESK}/sweep.svg", pages.curve, ["GET"]),
         (f"{DESK}/{{rest:path}}", pages.nothing, ["GET"]),
@@ -67,6 +68,11 @@ async def style() -> Response:
     """The one style sheet. It is no secret, and the login needs it."""
     headers = {**SAFE, "cache-control": "public, max-age=31536000, immutable"}
     return Response(templating.STYLE, headers=headers, media_type="text/css; charset=utf-8")
+
+
+async def home() -> Response:
+    """Who typed one stroke too many."""
+    return Response(status_code=308, headers={**SAFE, **KEPT_NOWHERE, "location": DESK})
 
 
 class Pages:

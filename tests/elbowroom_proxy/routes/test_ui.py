@@ -134,6 +134,9 @@ def test_a_request_that_could_not_be_read_has_a_page_too(desk):
 
 def test_it_is_found_by_the_requests_id_as_well(desk):
     assert TRACE in get(desk, f"/ui/traces/req_{'b' * 24}")
+    desk.write([unread("f" * 32, client_request_id="case/7?x")])
+    assert "f" * 32 in get(desk, "/ui/traces/case%2F7%3Fx")
+    assert httpx.get(f"{desk.url}/ui/", timeout=WAIT).headers["location"] == "/ui"
     assert "There is no trace with that id." in get(desk, "/ui/traces/nobody", 404)
     assert "There is no such page." in get(desk, "/ui/nothing/here", 404)
 
