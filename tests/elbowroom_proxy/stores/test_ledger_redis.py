@@ -23,7 +23,7 @@ from elbowroom.budget.sums import KEPT, SETTLED, TOMBSTONE
 from elbowroom.errors import InvalidConfig, LedgerUnavailable
 from elbowroom_proxy.ledgerconfig import Ledger as Row
 from elbowroom_proxy.stores.ledger_redis import RedisLedger, build
-from elbowroom_proxy.stores.levels import prefix
+from elbowroom_proxy.stores.levels import Lines, prefix
 from elbowroom_proxy.stores.scripts import Script, script
 from tests.ledgers import account
 from tests.servers import RedisServer, free_port
@@ -514,3 +514,54 @@ async def test_a_cluster_whose_slots_move_is_followed(cluster: list[RedisServer]
     for one in clients:
         one.close()
     await ledger.close()
+
+
+# --- tries ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_hold_that_is_not_the_one_we_knew_ends_where_it_was_made(ledger: RedisLedger):
+    await hold(ledger, "a", 5)
+    ledger._lines["a"] = Lines(("eb:ldg:1:{acme}:l:x", "eb:ldg:1:{acme}:s:x"), (0,))
+    assert await ledger.settle("a", ACCOUNT, Amounts(3)) == Settled("settled")
+    assert await kept(ledger) == (3, 0, 0)
+
+
+async def test_a_hold_whose_levels_nobody_can_tell_is_not_ended(ledger: RedisLedger, monkeypatch: pytest.MonkeyPatch):
+    await hold(ledger, "a", 5)
+
+    async def wrong(*_: object) -> Lines:
+        return Lines((), ())
+
+    ledger._lines.clear()
+    monkeypatch.setattr(ledger, "_read", wrong)
+    with pytest.raises(LedgerUnavailable, match="faster than it can be read"):
+        await ledger.settle("a", ACCOUNT, Amounts(3))
+    assert await kept(ledger) == (0, 5, 1)
+
+
+async def test_clocks_that_never_agree_hold_nothing(server: RedisServer):
+    never = Script.of(b"#!lua\nreturn {'clock', 1}")
+    ledger = RedisLedger(server.url, timeout=PATIENT, scripts=lambda name: never if name == "hold" else script(name))
+    with pytest.raises(LedgerUnavailable, match="cannot be brought together"):
+        await hold(ledger, "a")
+    await ledger.close()
+
+
+async def test_a_second_try_has_only_the_time_that_is_left(hasty: RedisLedger, monkeypatch: pytest.MonkeyPatch):
+    asked: list[object] = []
+
+    async def late_then_never(*words: object) -> list[object]:
+        asked.append(words)
+        if len(asked) == 1:
+            await asyncio.sleep(TIMEOUT / 10)
+            return [b"late", round(time.time() * 1e6)]
+        await asyncio.Event().wait()
+        return []
+
+    owed: list[object] = []
+    monkeypatch.setattr(hasty._commands, "ask", late_then_never)
+    monkeypatch.setattr(hasty._owed, "add", lambda *what: owed.append(what))
+    with pytest.raises(LedgerUnavailable, match="in time"):
+        await hold(hasty, "a")
+    assert len(asked) == 2
+    assert owed == [("a", ACCOUNT, 60)]
