@@ -208,7 +208,7 @@ def test_what_lies_beside_a_record_is_no_business_of_the_client() -> None:
 def test_what_was_relayed_has_a_model_and_no_decision():
     told = record(None, Facts(trace_id="t", time="2026-01-01", relayed=Relay("embeddings", "m", ("model_mapped",))))
     assert (told["model"], told["mode"], told["documents"]) == ("m", None, [])
-    assert told["relayed"] == {"route": "embeddings", "model": "m", "edits": ["model_mapped"]}
+    assert told["relayed"] == {"route": "embeddings", "model": "m", "edits": ("model_mapped",)}
 
 
 def test_what_was_held_and_what_it_came_to_are_told_apart():
