@@ -395,3 +395,49 @@ def test_a_ledger_that_is_not_there_refuses_or_lets_pass_as_configured(
         assert told["hold"]["state"] == "open"
         assert told["settlement"]["state"] == "pending"
         assert "ledger_open" in told["degradations"]
+
+
+# --- calls beside the answer ---
+
+
+def talk() -> dict[str, Any]:
+    """A talk that must be summed up, so that the evidence fits."""
+    turns = [
+        {"role": role, "content": f"{role} says something of some length, number {i}. " * 40}
+        for i in range(8)
+        for role in ("user", "assistant")
+    ]
+    documents = [{"id": "a", "text": "Our offices are in Bonn. " * 20}]
+    question = {"role": "user", "content": "Where are the offices of the company?"}
+    return {**HELLO, "messages": [*turns, question], "documents": documents}
+
+
+def summing(folder: Path) -> str:
+    """A policy whose earlier turns are summed up."""
+    file = folder / "summing.yaml"
+    file.write_text("input_limit: 2000\nhistory: {max_tokens: 500, summary: {model: gpt-4o, max_tokens: 60}}\n")
+    return str(file)
+
+
+def test_a_summary_is_held_for_and_settled_and_is_no_request_of_its_own(
+    house_of: MakeHouse, fake_upstream: FakeUpstream, tmp_path: Path
+):
+    house = house_of(general={"policy": summing(tmp_path)}, max_tokens=100_000)
+    fake_upstream.answers(answer_json(completion("They talked.", prompt_tokens=300)), answer_json(completion()))
+    assert house.post(talk()).status_code == 200
+    assert len(fake_upstream.requests) == 2
+    assert house.spent() == 302 + 9
+    assert house.limit("rpm_limit").spent == 1
+    (aside,) = house.record()["asides"]
+    assert (aside["purpose"], aside["prompt_tokens"], aside["failed"]) == ("summary", 300, "")
+
+
+def test_a_summary_for_which_nothing_is_left_is_done_without(
+    house_of: MakeHouse, fake_upstream: FakeUpstream, tmp_path: Path
+):
+    house = house_of(general={"policy": summing(tmp_path)}, max_tokens=5_000)
+    assert house.post(talk()).status_code == 200
+    assert len(fake_upstream.requests) == 1
+    (aside,) = house.record()["asides"]
+    assert "max_tokens 5,000 tokens" in aside["failed"]
+    assert house.spent() == 9
