@@ -148,6 +148,9 @@ class TraceSink(Protocol):
     async def intend(self, intent: Mapping[str, Any]) -> None:
         """Says what is about to be sent: on the disk, and synced, when this returns. Raises `TraceUnavailable`."""
 
+    async def healthy(self) -> bool:
+        """Whether a record would be kept now: there is room in the queue, and the disk takes something."""
+
     async def close(self) -> None:
         """Everything queued is on disk when this returns."""
 
@@ -332,14 +335,21 @@ class Ledger(Protocol):
     async def sweep(self, org: str) -> Sequence[Swept]:
         """Charges in full, as unconfirmed, every hold of the organisation that is past its end."""
 
+    async def overdue(self, org: str) -> int:
+        """How many open holds of the organisation are past their end: after a sweep, those that it could not end."""
+
     async def standing(self, account: Account) -> tuple[Standing, ...]:
         """Every limit of the account and where it stands now."""
 
     async def sums(self, account: Account) -> tuple[Sums, ...]:
         """What is kept of each level of the account, limited or not, in its present period."""
 
-    async def rebuild(self, account: Account, spent: Sequence[Amounts]) -> None:
-        """Puts `spent`, one a level, in place of what its present period has spent. What is held stays."""
+    async def rebuild(self, account: Account, spent: Sequence[Amounts], was: Sequence[Sums] | None = None) -> None:
+        """Puts `spent`, one a level, in place of what its present period has spent. What is held stays.
+
+        `was`: what `sums` said of the account. Then it is put in place of that, in the period of that: what was settled
+        since stays, and a level that is to have spent what it had is left alone.
+        """
 
     def glance(self, account: Account) -> tuple[Standing, ...]:
         """The limits that would refuse any request at all, by the last answer, if that is a second old at most; asks

@@ -165,6 +165,11 @@ class MemoryLedger:
             hold.state = "swept"
         return [Swept(ident, hold.amounts) for ident, hold in due]
 
+    async def overdue(self, org: str) -> int:
+        """How many open holds of the organisation are past their end."""
+        kept, now = self._orgs.setdefault(org, _Org()), self._clock()
+        return sum(hold.state == "open" and hold.end <= now for hold in kept.holds.values())
+
     async def standing(self, account: Account) -> tuple[Standing, ...]:
         """Every limit of the account and where it stands now."""
         return all_standing(await self.sums(account))
@@ -173,11 +178,13 @@ class MemoryLedger:
         """What is kept of each level of the account."""
         return tuple(self._read(self._org(account), account, self._clock()))
 
-    async def rebuild(self, account: Account, spent: Sequence[Amounts]) -> None:
-        """Puts `spent`, one a level, in place of what its present period has spent."""
-        lines = self._lines(self._org(account), account, self._clock())
-        for (_, sums), amounts in zip(lines, spent, strict=True):
-            sums.spent, sums.unconfirmed = checked(amounts), NOTHING
+    async def rebuild(self, account: Account, spent: Sequence[Amounts], was: Sequence[Sums] | None = None) -> None:
+        """Puts `spent`, one a level, in place of what its present period has spent; of `was`, where that is given."""
+        lines = self._lines(self._org(account), account, self._clock() if was is None else was[0].at)
+        for at, ((_, sums), amounts) in enumerate(zip(lines, map(checked, spent), strict=True)):
+            before = sums.spent if was is None else was[at].spent
+            if was is None or amounts != before:
+                sums.spent, sums.unconfirmed = _plus(sums.spent, _plus(amounts, _minus(before))), NOTHING
 
     def glance(self, account: Account) -> tuple[Standing, ...]:
         """The limits that would refuse any request at all."""
@@ -254,9 +261,9 @@ class MemoryLedger:
                 spent.unconfirmed = _plus(spent.unconfirmed, _minus(charged))
 
 
-def build(row: Row) -> MemoryLedger:  # noqa: ARG001 -- there is nothing to configure
+def build(row: Row, clock: Callable[[], float] = time.time) -> MemoryLedger:  # noqa: ARG001 -- nothing is configured
     """What configuration calls `memory`."""
-    return MemoryLedger()
+    return MemoryLedger(clock=clock)
 
 
 def _free(window: Window, entity: Entity, now: float, asked: Amounts | None) -> tuple[int, int]:

@@ -159,6 +159,11 @@ class RedisLedger:
             more = len(due) == SWEPT_AT_ONCE and any(word == "swept" for word, _ in told)
         return swept
 
+    async def overdue(self, org: str) -> int:
+        """How many open holds of the organisation are past their end."""
+        found = await self._commands.ask(("ZCOUNT", f"{prefix(org)}open", "-inf", round(self._now() * MICRO)))
+        return int(found)
+
     async def standing(self, account: Account) -> tuple[Standing, ...]:
         """Every limit of the account and where it stands now."""
         return all_standing(await self.sums(account))
@@ -169,12 +174,22 @@ class RedisLedger:
         answers = await asyncio.gather(*(self._commands.ask(words) for words in reading.questions(known, at)))
         return reading.sums(known, at, answers)
 
-    async def rebuild(self, account: Account, spent: Sequence[Amounts]) -> None:
-        """Puts `spent`, one a level, in place of what its present period has spent; the alarm is over."""
-        lines = self._known(account).present(self._now())
+    async def rebuild(self, account: Account, spent: Sequence[Amounts], was: Sequence[Sums] | None = None) -> None:
+        """Puts `spent`, one a level, in place of what its present period has spent; the alarm is over. `was`: in place
+        of that.
+        """
+        now = self._now() if was is None else was[0].at
+        lines = levels(account, self._calendar, now).present(now)
         commands: list[tuple[Word, ...]] = []
-        for key, ends, one in zip(lines.keys[1::2], lines.ends, map(checked, spent), strict=True):
-            commands.append(("HSET", key, "t", one.tokens, "m", one.micro_usd, "ut", 0, "um", 0))
+        for at, (key, ends, one) in enumerate(zip(lines.keys[1::2], lines.ends, map(checked, spent), strict=True)):
+            if was is None:
+                commands.append(("HSET", key, "t", one.tokens, "m", one.micro_usd, "ut", 0, "um", 0))
+            elif one != was[at].spent:
+                commands.append(("HINCRBY", key, "t", one.tokens - was[at].spent.tokens))
+                commands.append(("HINCRBY", key, "m", one.micro_usd - was[at].spent.micro_usd))
+                commands.append(("HSET", key, "ut", 0, "um", 0))
+            else:
+                continue
             commands.append(("EXPIREAT", key, ends + KEPT))
         commands.append(("SET", f"{prefix(account.org)}epoch", -round(self._now() * MICRO)))
         await asyncio.gather(*map(self._commands.ask, commands))
@@ -331,6 +346,6 @@ class RedisLedger:
             self._seen.pop((account.org, entity.kind, entity.name), None)
 
 
-def build(row: Row) -> RedisLedger:
+def build(row: Row, clock: Callable[[], float] = time.time) -> RedisLedger:
     """What configuration calls `redis`."""
-    return RedisLedger(row.url or "", cluster=row.cluster, timeout=row.timeout)
+    return RedisLedger(row.url or "", cluster=row.cluster, timeout=row.timeout, clock=clock)
