@@ -138,23 +138,30 @@ class Desk:
         """Who read what, when, and how much there was."""
         asked = msgspec.to_builtins(filters) if filters is not None else {}
         usual = msgspec.to_builtins(Filters())
-        kept = self._keep({
-            "version": VERSION,
-            "kind": READ,
-            "trace_id": token_hex(16),
-            "time": datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds"),
-            "subject": reader.subject,
-            "tenant": reader.tenant,
-            "principal": {"org": reader.org, "team": reader.team, "role": reader.role},
-            "read": {
-                "action": action,
-                "found": found,
-                "filters": {name: value for name, value in asked.items() if value != usual[name]},
-                **{name: value for name, value in more.items() if value is not None},
-            },
-        })  # fmt: skip
-        if not kept:
+        sought = {name: value for name, value in asked.items() if value != usual[name]}
+        if not self._keep(reading(action, reader, self._now(), found=found, sought=sought, **more)):
             raise TraceUnavailable("This reading cannot be recorded at the moment, so it is none. Try again.")
+
+
+def reading(
+    action: str, reader: Principal, now: float, *, found: int, sought: Mapping[str, Any], **more: str | None
+) -> dict[str, Any]:
+    """The record of a reading. `now`: seconds since 1970."""
+    return {
+        "version": VERSION,
+        "kind": READ,
+        "trace_id": token_hex(16),
+        "time": datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds"),
+        "subject": reader.subject,
+        "tenant": reader.tenant,
+        "principal": {"org": reader.org, "team": reader.team, "role": reader.role},
+        "read": {
+            "action": action,
+            "found": found,
+            "filters": dict(sought),
+            **{name: value for name, value in more.items() if value is not None},
+        },
+    }
 
 
 async def _read(work: Callable[[], T]) -> T:

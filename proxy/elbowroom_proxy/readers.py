@@ -1,4 +1,4 @@
-"""Who may read records.
+"""Who may read records, and what is kept of budgets.
 
 Knows: which roles read; that without keys it is this machine alone, whose browser must not be lent to another site.
 Does not know: who has which key (`principal`), what is read, or sessions of a browser.
@@ -35,7 +35,7 @@ async def reader(identify: Identify, headers: Mapping[str, str]) -> Principal:
 def scope(principal: Principal) -> Scope:
     """Whose records it may see. Raises `RoleNotAllowed` where that is nobody's."""
     if principal.role not in READERS:
-        raise RoleNotAllowed("This key may not read traces: it needs the role auditor or admin.")
+        raise RoleNotAllowed("This key may not read this: it needs the role auditor or admin.")
     return Scope(principal.tenant, principal.org)
 
 

@@ -42,9 +42,9 @@ def routes(desk: Desk, identify: Identify) -> APIRouter:
     @router.get("/admin/traces")
     async def traces(request: Request) -> Response:
         async def work(who: Principal) -> Any:
-            words = _words(request, (*NAMES, *_PAGING))
-            after, limit = words.pop("after", None), _limit(words.pop("limit", "50"))
-            return await desk.list(read_filters(words, desk.now), who, after=after or None, most=limit)
+            said = words(request, (*NAMES, *_PAGING))
+            after, limit = said.pop("after", None), _limit(said.pop("limit", "50"))
+            return await desk.list(read_filters(said, desk.now), who, after=after or None, most=limit)
 
         return await answer(request, work)
 
@@ -63,19 +63,19 @@ def routes(desk: Desk, identify: Identify) -> APIRouter:
 
 
 def _filters(request: Request, now: int) -> Filters:
-    return read_filters(_words(request, NAMES), now)
+    return read_filters(words(request, NAMES), now)
 
 
-def _words(request: Request, known: tuple[str, ...]) -> dict[str, str]:
-    """The query's, each once."""
-    words: dict[str, str] = {}
+def words(request: Request, known: tuple[str, ...]) -> dict[str, str]:
+    """The query's, each once. Raises `InvalidRequest` for one that is not `known`."""
+    found: dict[str, str] = {}
     for name, word in request.query_params.multi_items():
-        if name in words:
+        if name in found:
             raise InvalidRequest(f"{name} is given twice.", param=name)
         if name not in known:
             raise InvalidRequest(f"There is no parameter {name}; there are {', '.join(known)}.", param=name)
-        words[name] = word
-    return words
+        found[name] = word
+    return found
 
 
 def _limit(word: str) -> int:
