@@ -10,14 +10,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
+from elbowroom_proxy import ledgerconfig
 from elbowroom_proxy.ledgerconfig import LEDGERS, PREFIX
-from elbowroom_proxy.ledgerconfig import Ledger as Row
 from elbowroom_proxy.ports import Ledger
 
 
-def load_ledger(name: str) -> Callable[[Row], Ledger]:
-    """That module's `build(row)`. KeyError for a name that is no ledger here."""
+def load_ledger(name: str) -> Callable[..., Ledger]:
+    """That module's `build(row, clock)`, where `clock` may be left out. KeyError for a name that is no ledger here."""
     if name not in LEDGERS:
         raise KeyError(name)
-    build: Callable[[Row], Ledger] = importlib.import_module(f"{__name__}.{PREFIX}{name}").build
+    build: Callable[..., Ledger] = importlib.import_module(f"{__name__}.{PREFIX}{name}").build
     return build

@@ -104,6 +104,9 @@ def test_an_offset_of_none_is_utc():
         def dst(self, _: dt.datetime | None) -> dt.timedelta | None:
             return None
 
+        def tzname(self, _: dt.datetime | None) -> str | None:
+            return None
+
         def fromutc(self, when: dt.datetime) -> dt.datetime:
             return when
 
