@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
-from elbowroom_proxy import ledgerconfig
 from elbowroom_proxy.ledgerconfig import LEDGERS, PREFIX
 from elbowroom_proxy.ports import Ledger
 
