@@ -50,10 +50,11 @@ def test_every_path_of_the_service_answers_and_no_other(running_proxy: Run):
             answer = client.get(path)
             assert answer.status_code == 200, path
             assert "server" not in answer.headers
-        for path in ("/docs", "/redoc", "/openapi.json", "/livez/", "/v1", "/v1/completions", "/v1/embeddings"):
+        for path in ("/docs", "/redoc", "/openapi.json", "/livez/", "/v1", "/v1/completions", "/v1/audio"):
             assert client.get(path).status_code == 404, path
         assert client.get("/docs").json()["error"]["code"] == "not_found"
-        assert client.get("/v1/chat/completions").json()["error"]["code"] == "method_not_allowed"
+        for path in ("/v1/chat/completions", "/v1/embeddings", "/responses"):
+            assert client.get(path).json()["error"]["code"] == "method_not_allowed"
 
 
 def test_without_its_vocabularies_it_is_alive_but_not_ready(running_proxy: Run, monkeypatch):

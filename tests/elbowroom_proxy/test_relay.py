@@ -148,8 +148,8 @@ def test_the_demo_answers_the_sdk_in_both_protocols(house: House):
         assert (cut.status, cut.incomplete_details and cut.incomplete_details.reason) == (
             "incomplete", "max_output_tokens",
         )  # fmt: skip
+        strange: Any = [{"type": "strange"}]
         with pytest.raises(openai.BadRequestError):
-            strange: Any = [{"type": "strange"}]
             client.responses.create(model="demo-small", input=strange)
     spent = house.spent()
     assert vectors.usage.total_tokens == 2

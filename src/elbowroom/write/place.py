@@ -123,8 +123,8 @@ def _limit_output(
     if named:
         above = [name for name in named if max_tokens is not None and request.params[name] > max_tokens]
         fields.update((name, encode(max_tokens)) for name in above)
-        largest = max(max_tokens if name in above else request.params[name] for name in named)
-        return [Edit.OUTPUT_CLAMPED] if above else [], largest
+        largest: int = max(request.params[name] for name in named)
+        return [Edit.OUTPUT_CLAMPED] if above else [], largest if max_tokens is None else min(largest, max_tokens)
     if output_cap is None:
         return [], None
     fields[output_limit(model)] = encode(output_cap)
