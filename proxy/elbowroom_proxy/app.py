@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -37,12 +38,13 @@ from elbowroom_proxy.metrics import Metrics
 from elbowroom_proxy.outside import Outside
 from elbowroom_proxy.ports import CountCache, EndpointCounter, KillSwitch, TraceSink, Upstream
 from elbowroom_proxy.principal import Identify, Identity
+from elbowroom_proxy.pulse import Pulse
 from elbowroom_proxy.redactor import Redactor
 from elbowroom_proxy.relay import Relaying
 from elbowroom_proxy.reload import Reload, live_part
 from elbowroom_proxy.replaying import Again
 from elbowroom_proxy.rerankers.lexical import bm25
-from elbowroom_proxy.routes import errors, health, kill, metrics, models, traces, ui
+from elbowroom_proxy.routes import budgets, errors, health, kill, metrics, models, traces, ui
 from elbowroom_proxy.routes.chat import Chat
 from elbowroom_proxy.routes.door import Door
 from elbowroom_proxy.session import Sessions
@@ -59,6 +61,7 @@ from elbowroom_proxy.stores.killfile import KillFile
 from elbowroom_proxy.stores.killkey import KillKey
 from elbowroom_proxy.stores.memory import MemoryCounts
 from elbowroom_proxy.stores.redis import RedisCounts
+from elbowroom_proxy.tally import Tally
 from elbowroom_proxy.texts import Keeper
 from elbowroom_proxy.tokens import Tokens
 from elbowroom_proxy.vocabularies import Vocabularies, live
@@ -71,7 +74,8 @@ KNOWN_BYTES = 64 << 20  # of document texts whose analysis is kept
 class Service:
     """Everything that one process runs. Nothing is opened before it is used; `close` ends it all."""
 
-    def __init__(self, settings: Settings, keys: Keys) -> None:
+    def __init__(self, settings: Settings, keys: Keys, clock: Callable[[], float] = time.time) -> None:
+        """`clock`: seconds since 1970. Records, limits, labels, keys and sessions are all dated by it."""
         general = settings.general
         self.vocabularies = Vocabularies(files=settings.tokenizers)
         self.faults: tuple[str, ...] = ("the vocabularies are not checked yet",)
@@ -84,7 +88,7 @@ class Service:
             timeout=general.count_timeout,
             concurrency=general.count_concurrency,
         )
-        self.ledger = stores.load_ledger(general.ledger.store)(general.ledger)
+        self.ledger = stores.load_ledger(general.ledger.store)(general.ledger, clock)
         self.redactor = Redactor()
         self.calibration = Calibration(self.cache if isinstance(self.cache, RedisCounts) else None)
         folder = Path(general.traces)
@@ -96,18 +100,23 @@ class Service:
             keeping=Keeping(
                 folder, keys.chain, days=settings.traces.retention_days, size=settings.traces.retention_bytes
             ),
+            clock=clock,
         )
         self.metrics = Metrics()
         self.metrics.watch(self.tokens)
         self.metrics.watch_endpoints(self.endpoint_counts)
         self.metrics.watch_sink(self.sink)
-        self.books = Books(self.ledger, self.metrics.holds, general.ledger, lambda: self.keys.directory.orgs.orgs)
-        self.keys = WatchedKeys(settings.directory, settings.keys_file)
+        self.metrics.watch_ledger(self.ledger)
+        self.pulse = Pulse(self.metrics.look)
+        self.books = Books(self.ledger, self.metrics.holds, general.ledger, lambda: self.keys.directory.orgs.orgs, clock)
+        self.keys = WatchedKeys(settings.directory, settings.keys_file, clock=clock)
         self.index = SqliteIndex(folder)
         crawl = Crawl(self.index)
         self.indexer = Indexer(crawl)
-        self.desk = Desk(self.index, crawl, self.sink.write, limits=self._limits)
-        self.sessions = Sessions(self.keys, keys.desk)
+        self.desk = Desk(self.index, crawl, self.sink.write, limits=self._limits, now=clock)
+        self.sessions = Sessions(self.keys, keys.desk, clock=clock)
+        store = general.ledger.store
+        self.tally = Tally(self.ledger, lambda: self.keys.directory, self.sink.write, store=store, now=clock)
         switches: dict[str, KillSwitch] = {"file": KillFile(Path(general.kill_file))}
         if general.redis_url:
             switches["redis"] = KillKey(general.redis_url)
@@ -115,6 +124,7 @@ class Service:
         self.known = Known(KNOWN_BYTES, live(settings.tokenizers.values()))
         apart = Tokens(self.vocabularies, secret=keys.counts)  # a memory of its own, for a thread of its own
         self.shadows = Shadows(apart.count_now, self.known.apart(), self.sink, self.metrics, free=outside.FREE)
+        self._clock = clock
         self._secrets = keys
         self._content = content
         self._folder = folder
@@ -161,6 +171,7 @@ class Service:
             known=self.known,
             nonce_key=self._secrets.nonce,
             hash_key=self._content.hash,
+            clock=self._clock,
             keeper=Keeper(settings.traces, self._content),
             sink=self.sink,
             books=self.books,
@@ -233,6 +244,17 @@ class Service:
             sweep=STATE / "sweep",
         )
 
+    def parts(self) -> health.Parts:
+        """What /readyz looks at."""
+        return health.Parts(
+            faults=lambda: self.faults,
+            shared=self.cache.healthy,
+            ledger=self.ledger,
+            sink=self.sink,
+            refuses_unheld=lambda: self.settings.general.ledger.on_failure == "deny",
+            refuses_unrecorded=lambda: self.settings.traces.on_trace_failure == "reject",
+        )
+
     def _policy_of(self, principal: Principal) -> Policy:
         """In force now. A name that is no longer configured is the default's."""
         return self.settings.policies.get(principal.policy or "", self.settings.policy)
@@ -263,12 +285,14 @@ class Service:
             await upstream.start()
         await self.kill.start()
         await self.reload.start()
+        await self.pulse.start()
         # What is there now stays: the collector need not look at it again with every request.
         gc.collect()
         gc.freeze()
 
     async def close(self) -> None:
         """All requests have ended by now; what they left is finished, then written."""
+        await self.pulse.close()
         await self.reload.close()
         await self.kill.close()
         await self.flow.drained()
@@ -288,9 +312,9 @@ class Service:
         self.index.close()
 
 
-def create_app(settings: Settings, keys: Keys) -> FastAPI:
-    """The ASGI application; one process runs one."""
-    service = Service(settings, keys)
+def create_app(settings: Settings, keys: Keys, clock: Callable[[], float] = time.time) -> FastAPI:
+    """The ASGI application; one process runs one. `clock`: seconds since 1970."""
+    service = Service(settings, keys, clock)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -310,10 +334,11 @@ def create_app(settings: Settings, keys: Keys) -> FastAPI:
         for path in (f"/v1/{route}", f"/{route}"):
             app.router.routes.append(Route(path, relayed, methods=["POST"], include_in_schema=False))
     app.include_router(models.routes(lambda: service.flow.catalog, service.identify))
-    app.include_router(health.routes(lambda: service.faults, service.cache.healthy, service.ledger))
+    app.include_router(health.routes(service.parts()))
     app.include_router(metrics.routes(service.metrics))
     app.include_router(kill.routes(service.kill, service.identify))
     app.include_router(traces.routes(service.desk, service.identify))
+    app.include_router(budgets.routes(service.tally, service.identify))
     app.include_router(ui.routes(service.review()))
     return app
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
 import structlog
 
-from elbowroom.budget.hold import Amounts, Denied, Held, Hold, Settled, Standing
+from elbowroom.budget.hold import Amounts, Denied, Held, Hold, Settled, Standing, Swept
 from elbowroom.budget.limits import Account
 from elbowroom.errors import LedgerUnavailable
 from elbowroom_proxy.holdmetrics import HoldMetrics
@@ -45,13 +45,18 @@ class Books:
         metrics: HoldMetrics,
         row: LedgerRow = LedgerRow(),  # noqa: B008 -- frozen
         orgs: Callable[[], Iterable[str]] = nobody,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        """`orgs`: those that are configured; whoever died may have left holds of any of them."""
+        """`orgs`: those that are configured; whoever died may have left holds of any of them. `clock`: seconds since
+        1970, the ledger's own.
+        """
         self.row = row
+        self.clock = clock
         self.metrics = metrics
         self._ledger = ledger
         self._orgs = orgs
         self._seen: dict[str, None] = {}
+        self._open: set[str] = set()  # holds of requests under way
         self._work: set[asyncio.Task[Any]] = set()
         self._stopping = asyncio.Event()
         self._sweeper: asyncio.Task[None] | None = None
@@ -86,11 +91,14 @@ class Books:
         try:
             held = await self._ledger.hold(hold, seconds=self.row.hold)
         except LedgerUnavailable:
-            self.metrics.failures.labels("hold").inc()
+            self.metrics.failed("hold")
             raise
+        self.metrics.answered()
         if isinstance(held, Denied):
             self.denied(held.refused)
         else:
+            self._open.add(hold.id)
+            self.metrics.open.set(len(self._open))
             self.metrics.count("held", hold.amounts)
         return held
 
@@ -104,17 +112,19 @@ class Books:
         try:
             return await self._ledger.renew(ident, account, seconds=self.row.hold)
         except LedgerUnavailable:
-            self.metrics.failures.labels("renew").inc()
+            self.metrics.failed("renew")
             return False
 
     async def end(self, ident: str, account: Account, came_to: Amounts | None, begun: float) -> Settled | None:
         """Settles, or gives back where it came to nothing (None). None where that is still to be done: it is tried
         again until the hold would be swept. `begun` in seconds since 1970. Raises nothing.
         """
+        self._open.discard(ident)
+        self.metrics.open.set(len(self._open))
         try:
             return await self._end(ident, account, came_to, begun)
         except LedgerUnavailable:
-            self.metrics.failures.labels("release" if came_to is None else "settle").inc()
+            self.metrics.failed("release" if came_to is None else "settle")
             self.work(self._again(ident, account, came_to, begun))
         except Exception as error:  # an answer that has come is handed on, whatever the ledger does
             self.metrics.lost.inc()
@@ -124,8 +134,10 @@ class Books:
     async def _end(self, ident: str, account: Account, came_to: Amounts | None, begun: float) -> Settled:
         if came_to is None:
             await self._ledger.release(ident, account)
+            self.metrics.answered()
             return Settled("settled")
         settled = await self._ledger.settle(ident, account, came_to, begun=begun)
+        self.metrics.answered()
         if settled.state in {"again", "too_old"}:
             log.warning("settlement", hold=ident, state=settled.state)
         else:
@@ -151,21 +163,26 @@ class Books:
 
     async def _sweep(self) -> None:
         while not self._stopping.is_set():
-            for org in dict.fromkeys((*self._orgs(), *self._seen)):
-                try:
-                    swept = await self._ledger.sweep(org)
-                except LedgerUnavailable:
-                    self.metrics.failures.labels("sweep").inc()
-                    break
-                self.metrics.swept.inc(len(swept))
-                for one in swept:
-                    log.warning(
-                        "unconfirmed: a hold whose holder was not heard of again is charged in full",
-                        hold=one.id,
-                        tokens=one.amounts.tokens,
-                        micro_usd=one.amounts.micro_usd,
-                    )
+            overdue = 0
+            try:
+                for org in dict.fromkeys((*self._orgs(), *self._seen)):
+                    self._swept(await self._ledger.sweep(org))
+                    overdue += await self._ledger.overdue(org)
+                    self.metrics.answered()
+                self.metrics.overdue.set(overdue)
+            except LedgerUnavailable:
+                self.metrics.failed("sweep")
             await self._pause(self.row.sweep)
+
+    def _swept(self, holds: Sequence[Swept]) -> None:
+        self.metrics.swept.inc(len(holds))
+        for one in holds:
+            log.warning(
+                "unconfirmed: a hold whose holder was not heard of again is charged in full",
+                hold=one.id,
+                tokens=one.amounts.tokens,
+                micro_usd=one.amounts.micro_usd,
+            )
 
     async def _pause(self, seconds: float) -> None:
         """Ends at once where the service stops."""

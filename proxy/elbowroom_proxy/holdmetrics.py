@@ -1,15 +1,18 @@
 """What /metrics shows of the ledger.
 
 Knows: every such metric's name and labels; a label is a limit's name or a word of the code, never an organisation, a
-team or a key.
+team or a key. What an alert watches for is there from the start: a counter that begins at 1 has never increased.
 Does not know: when something happens, or what anybody has left.
 """
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from elbowroom.budget.hold import Amounts
+
+WHAT = ("held", "settled", "overrun")
+CALLS = ("hold", "renew", "settle", "release", "sweep")
 
 
 class HoldMetrics:
@@ -40,8 +43,35 @@ class HoldMetrics:
         self.lost = Counter(
             "elbowroom_ledger_settlements_lost", "Settlements that the ledger never took", registry=registry
         )
+        # Every process says the same of a ledger that they share, so the worst of their words is taken.
+        self.up = Gauge(
+            "elbowroom_ledger_up", "1 while the ledger answers what it is asked", registry=registry,
+            multiprocess_mode="livemin",
+        )  # fmt: skip
+        self.overdue = Gauge(
+            "elbowroom_ledger_holds_overdue", "Holds past their end that the last look for them could not end",
+            registry=registry, multiprocess_mode="livemax",
+        )  # fmt: skip
+        self.open = Gauge(
+            "elbowroom_ledger_holds_open", "Holds of requests under way", registry=registry, multiprocess_mode="livesum"
+        )
+        self.up.set(1)
+        for what in WHAT:
+            self.tokens.labels(what)
+            self.micro_usd.labels(what)
+        for call in CALLS:
+            self.failures.labels(call)
 
     def count(self, what: str, amounts: Amounts) -> None:
-        """`what`: held, settled or overrun."""
+        """`what`: one of `WHAT`."""
         self.tokens.labels(what).inc(amounts.tokens)
         self.micro_usd.labels(what).inc(amounts.micro_usd)
+
+    def answered(self) -> None:
+        """The ledger did what it was asked."""
+        self.up.set(1)
+
+    def failed(self, call: str) -> None:
+        """`call`: one of `CALLS`, which it did not answer."""
+        self.up.set(0)
+        self.failures.labels(call).inc()

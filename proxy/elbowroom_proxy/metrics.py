@@ -1,22 +1,23 @@
 """What /metrics shows.
 
 Knows: every metric's name, unit and labels. Labels are bounded: models, classes and reasons that configuration or code
-names; never a key, a tenant, an id or anything else that a client can make up.
+names; never a key, a tenant, an id or anything else that a client can make up. Counters that are watched for their
+first step are there from the start, at 0.
 Does not know: when something happens, who scrapes it, or how many workers there are; the library adds those up.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-TOGETHER = "PROMETHEUS_MULTIPROC_DIR"  # the environment's name for the folder in which workers add up
 from elbowroom_proxy.holdmetrics import HoldMetrics
 
+TOGETHER = "PROMETHEUS_MULTIPROC_DIR"  # the environment's name for the folder in which workers add up
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MILLISECONDS = (0.00025, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
@@ -52,6 +53,12 @@ class Sink(Protocol):
     def lost(self) -> int: ...
     @property
     def waiting(self) -> int: ...
+
+
+class Ledger(Protocol):
+    """Where sums are kept."""
+
+    def faults(self) -> Sequence[str]: ...
 
 
 class _Watched(NamedTuple):
@@ -102,6 +109,12 @@ class Metrics:
             buckets=DIFFERENCE,
             registry=registry,
         )
+        self.prompt_tokens = Counter(
+            "elbowroom_prompt_tokens",
+            "Prompt tokens of answers whose bill is known: as counted, and as billed",
+            ["model", "basis", "what"],
+            registry=registry,
+        )
         self.counts_amiss = Counter(
             "elbowroom_counts_amiss",
             "Requests whose count did not hold or could not be better than a bound",
@@ -127,6 +140,8 @@ class Metrics:
         self.shadows = Counter(
             "elbowroom_shadows", "Requests in shadow by what became of the proposal", ["result"], registry=registry
         )
+        for result in ("recorded", "skipped", "failed"):
+            self.shadows.labels(result)
         self.killed = Gauge(
             "elbowroom_killed", "1 while every request is served with the baseline", registry=registry,
             multiprocess_mode="livemax",
@@ -145,7 +160,7 @@ class Metrics:
         self.holds = HoldMetrics(registry)
 
         self._watched: list[_Watched] = []
-        self._gauged: list[tuple[Gauge, object, str]] = []  # the same, of numbers that fall as well
+        self._gauged: list[tuple[Gauge, Callable[[], float]]] = []  # the same, of numbers that fall as well
 
     def watch(self, tokens: Texts) -> None:
         """Shows those counters too."""
@@ -177,11 +192,21 @@ class Metrics:
             registry=self.registry,
             multiprocess_mode="livesum",
         )
-        self._gauged.append((waiting, sink, "waiting"))
+        self._gauged.append((waiting, lambda: sink.waiting))
+
+    def watch_ledger(self, ledger: Ledger) -> None:
+        """Shows in how many ways the ledger is not as it should be; /readyz has them in words."""
+        faults = Gauge(
+            "elbowroom_ledger_faults",
+            "What is wrong with the ledger, in number",
+            registry=self.registry,
+            multiprocess_mode="livemax",
+        )
+        self._gauged.append((faults, lambda: len(ledger.faults())))
 
     def render(self) -> bytes:
         """Everything in the text format, of all workers where there are several."""
-        self._look()
+        self.look()
         if TOGETHER not in os.environ:
             return generate_latest(self.registry)
         everybody = CollectorRegistry()
@@ -191,18 +216,18 @@ class Metrics:
     def _follow(self, counter: Counter, kept_by: object, name: str) -> None:
         self._watched.append(_Watched(counter, kept_by, name, [0.0]))
 
-    def _look(self) -> None:
-        """Brings the counters that follow somebody else's up to date."""
+    def look(self) -> None:
+        """Brings what follows somebody else's numbers up to date. Another worker shows what was seen last."""
         for one in self._watched:
             now = getattr(one.kept_by, one.name)
             one.counter.inc(now - one.shown[0])
             one.shown[0] = now
-        for gauge, kept_by, name in self._gauged:
-            gauge.set(getattr(kept_by, name))
+        for gauge, number in self._gauged:
+            gauge.set(number())
 
     def tell(self, told: Mapping[str, Any]) -> None:
         """Counts one request by its trace record."""
-        self._look()
+        self.look()
         self.open.dec()
         status = "disconnected" if told["disconnected"] else str(told["status"])
         self.requests.labels(told["model"] or "", told["query_class"] or "", status).inc()
@@ -214,7 +239,10 @@ class Metrics:
         if told["documents"]:
             self.evidence.observe(told["evidence_tokens"])
         if told["count_error"] is not None:
-            self.count_error.labels(told["model"], told["counted"]["basis"]).observe(told["count_error"])
+            model, basis, counted = told["model"], told["counted"]["basis"], told["counted"]["tokens"]
+            self.count_error.labels(model, basis).observe(told["count_error"])
+            self.prompt_tokens.labels(model, basis, "counted").inc(counted)
+            self.prompt_tokens.labels(model, basis, "billed").inc(counted + told["count_error"])
         for why in (OUTSIDE, TOO_LONG, UNMAPPED):
             if why in told["notes"]:
                 self.counts_amiss.labels(told["model"] or "", why).inc()

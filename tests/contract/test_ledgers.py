@@ -253,6 +253,22 @@ async def test_a_sweep_of_more_than_a_few(opened: Opened):
     assert await opened.ledger.sweep("nobody") == []
 
 
+async def test_what_is_past_its_end_and_not_swept_is_known(opened: Opened):
+    some = account(Limits())
+    await hold(opened, "a", some, 40, seconds=60)
+    await hold(opened, "b", some, 40, seconds=90)
+    await hold(opened, "c", some, 40, seconds=60)
+    await opened.ledger.release("c", some)
+    assert await opened.ledger.overdue("acme") == 0
+    opened.clock.move(61)
+    assert await opened.ledger.overdue("acme") == 1
+    await opened.ledger.sweep("acme")
+    assert await opened.ledger.overdue("acme") == 0
+    opened.clock.move(30)
+    assert await opened.ledger.overdue("acme") == 1
+    assert await opened.ledger.overdue("nobody") == 0
+
+
 async def test_who_renews_is_not_swept_for_a_day(opened: Opened):
     some = account(Limits(tokens=100))
     await hold(opened, "a", some, 40, seconds=60)

@@ -74,6 +74,9 @@ class Kept:
     def counted(self, name: str, **labels: str) -> float:
         return self.registry.get_sample_value(f"elbowroom_ledger_{name}_total", labels) or 0
 
+    def shown(self, name: str) -> float | None:
+        return self.registry.get_sample_value(f"elbowroom_ledger_{name}")
+
     async def standing(self, limit: str = "max_tokens") -> Standing:
         found = await self.ledger.standing(ACCOUNT)
         return next(one for one in found if one.limit == limit)
@@ -229,3 +232,33 @@ async def test_only_so_many_organisations_are_remembered(kept: Kept, monkeypatch
         await kept.books.hold(Hold(str(number), Account(org, "UTC", ACCOUNT.entities), Amounts()))
     assert list(kept.books._seen) == ["a", "c"]
     assert list(module.nobody()) == []
+
+
+async def test_holds_under_way_are_shown_until_they_are_ended(kept: Kept):
+    await kept.books.hold(hold("a", 10))
+    await kept.books.hold(hold("b", 10))
+    assert kept.shown("holds_open") == 2
+    kept.ledger.down = 1
+    await kept.books.end("a", ACCOUNT, Amounts(5), 1000.0)
+    assert (kept.shown("holds_open"), kept.shown("up")) == (1, 0)
+    await kept.books.end("b", ACCOUNT, None, 1000.0)
+    await kept.books.end("never held", ACCOUNT, None, 1000.0)
+    assert (kept.shown("holds_open"), kept.shown("up")) == (0, 1)
+
+
+async def test_holds_that_a_look_cannot_end_are_shown():
+    class Stuck(Flaky):
+        async def sweep(self, org: str) -> Sequence[Swept]:
+            self.looked.set()
+            return ()
+
+    clock = [1000.0]
+    kept = Kept(Row(sweep=3600), ["acme", "other"], Stuck(clock=lambda: clock[0]))
+    await kept.books.hold(hold("a", 10))
+    await kept.books.hold(hold("b", 10))
+    clock[0] += 61
+    assert kept.shown("holds_overdue") == 0
+    await kept.books.start()
+    await kept.ledger.looked.wait()
+    await kept.books.close()
+    assert kept.shown("holds_overdue") == 2

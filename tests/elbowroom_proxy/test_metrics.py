@@ -47,6 +47,8 @@ def test_a_request_is_counted_by_its_record():
     assert value(metrics, "elbowroom_request_seconds_count") == 1
     assert value(metrics, "elbowroom_evidence_tokens_sum") == 300
     errors = {"model": "demo-small", "basis": "modelled"}
+    assert value(metrics, "elbowroom_prompt_tokens_total", what="counted", **errors) == 9
+    assert value(metrics, "elbowroom_prompt_tokens_total", what="billed", **errors) == 7
     assert value(metrics, "elbowroom_count_error_tokens_bucket", le="-4.0", **errors) == 0
     assert value(metrics, "elbowroom_count_error_tokens_bucket", le="-1.0", **errors) == 1
     assert value(metrics, "elbowroom_counts_amiss_total", model="demo-small", why="bill_outside_margin") == 1
@@ -120,3 +122,18 @@ def test_a_sinks_queue_is_shown_as_it_is_now():
     shown = metrics.render()
     assert b"elbowroom_traces_waiting 0.0" in shown
     assert b"elbowroom_traces_unwritten_total 3.0" in shown
+
+
+def test_what_is_wrong_with_the_ledger_is_shown_in_number():
+    class Ledger:
+        def __init__(self) -> None:
+            self.wrong: tuple[str, ...] = ("it cannot be reached", "emptied")
+
+        def faults(self) -> tuple[str, ...]:
+            return self.wrong
+
+    metrics, ledger = Metrics(), Ledger()
+    metrics.watch_ledger(ledger)
+    assert value(metrics, "elbowroom_ledger_faults") == 2
+    ledger.wrong = ()
+    assert value(metrics, "elbowroom_ledger_faults") == 0

@@ -59,6 +59,9 @@ class Sink:
     async def intend(self, intent: Mapping[str, Any]) -> None:
         self.intents.append(intent)
 
+    async def healthy(self) -> bool:
+        return not self.full
+
     async def close(self) -> None:
         """Keeps everything."""
 

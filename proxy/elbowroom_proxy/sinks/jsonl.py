@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import tempfile
 import threading
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,6 +36,7 @@ MINUTE = 60.0  # seconds between two heads in the log
 TIDY = 10  # minutes between two looks at what is past its time
 INTENTS = "intents"  # the folder of what is said before a request leaves, a chain of its own
 PATIENCE = 5.0  # seconds that an intent may take
+PROBE = 1.0  # seconds that the disk has to show that it takes something
 
 log = structlog.get_logger("elbowroom")
 
@@ -65,8 +68,11 @@ class JsonlSink:
         max_queue: int = MAX_QUEUE,
         max_bytes: int = MAX_BYTES,
         minute: float = MINUTE,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        """Makes the folder, for its owner only. `key` is the chain's. Raises `InvalidConfig` where it cannot."""
+        """Makes the folder, for its owner only. `key` is the chain's. `clock`: seconds since 1970. Raises
+        `InvalidConfig` where it cannot.
+        """
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -74,13 +80,15 @@ class JsonlSink:
         self.texts_lost = 0
         self._lost = 0
         self._folder = folder
-        self._records = Chained(folder, key, max_bytes=max_bytes)
-        self._intents = Chained(folder / INTENTS, key, max_bytes=max_bytes)
+        self._records = Chained(folder, key, max_bytes=max_bytes, clock=clock)
+        self._intents = Chained(folder / INTENTS, key, max_bytes=max_bytes, clock=clock)
         self._beside = beside
         self._keeping = keeping
         self._minute = minute
+        self._clock = clock
         self._said = self._records.head
         self._texts = 0  # bytes that wait
+        self._probe: asyncio.Future[bool] | None = None
         self._guard = threading.Lock()  # of the number above
         self._queue: queue.Queue[_Item] = queue.Queue(max_queue)
         self._thread = threading.Thread(target=self._run, name="elbowroom-traces", daemon=True)
@@ -121,6 +129,22 @@ class JsonlSink:
             await asyncio.wait_for(said, PATIENCE)
         except (queue.Full, OSError, TimeoutError) as error:
             raise TraceUnavailable("This request cannot be recorded at the moment, so it is not sent.") from error
+
+    async def healthy(self) -> bool:
+        """Whether a record would be kept now. While a disk does not answer, it is not asked a second time."""
+        if self._probe is None or self._probe.done():
+            self._probe = asyncio.ensure_future(asyncio.to_thread(self._takes))
+        probe = self._probe
+        await asyncio.wait((probe,), timeout=PROBE)
+        return probe.done() and probe.result() and not self._queue.full()
+
+    def _takes(self) -> bool:
+        try:
+            with tempfile.TemporaryFile(dir=self._folder) as file:
+                file.write(b"\n")
+        except OSError:
+            return False
+        return True
 
     async def close(self) -> None:
         """Everything queued is on disk when this returns. Idempotent; nothing may be written afterwards."""
@@ -227,9 +251,10 @@ class JsonlSink:
         if self._keeping is None:
             return
         try:
+            now = datetime.fromtimestamp(self._clock(), UTC)
             if first:
-                self._keeping.recover(datetime.now(UTC))
-            self._keeping.tidy(datetime.now(UTC))
+                self._keeping.recover(now)
+            self._keeping.tidy(now)
         except (OSError, ValueError) as error:
             log.error("traces_not_tidied", error=str(error))
 

@@ -16,6 +16,7 @@ from elbowroom.account.chain import heads_in, parse
 from elbowroom.errors import InvalidConfig, TraceUnavailable
 from elbowroom_proxy.ports import Texts
 from elbowroom_proxy.sinks.beside import Beside
+from elbowroom_proxy.sinks.chained import Chained
 from elbowroom_proxy.sinks.jsonl import JsonlSink
 from elbowroom_proxy.sinks.keeping import Keeping
 from elbowroom_proxy.sinks.verify import verify
@@ -263,3 +264,53 @@ def test_a_folder_that_cannot_be_made_ends_the_start(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidConfig, match=r"file/traces:1: traces cannot be kept here"):
         sink_at(tmp_path / "file" / "traces")
+
+
+# --- whether it would keep a record -----------------------------------------------------------------------------------
+
+
+async def test_it_is_well_where_its_folder_takes_something_and_leaves_nothing_there(tmp_path):
+    sink = sink_at(tmp_path / "traces")
+    assert await sink.healthy()
+    assert list((tmp_path / "traces").iterdir()) == []
+    shutil.rmtree(tmp_path / "traces")
+    assert not await sink.healthy()
+    (tmp_path / "traces").mkdir()
+    assert await sink.healthy()
+    await sink.close()
+
+
+async def test_it_is_not_well_while_its_queue_is_full(tmp_path, monkeypatch):
+    released, reached = threading.Event(), threading.Event()
+
+    def flush(_, **__):
+        reached.set()
+        released.wait(30)
+
+    monkeypatch.setattr(Chained, "flush", flush)
+    sink = sink_at(tmp_path, max_queue=1)
+    sink.write(record(1))
+    assert await asyncio.to_thread(reached.wait, 30)
+    assert await sink.healthy()
+    sink.write(record(2))
+    assert not await sink.healthy()
+    released.set()
+    await sink.close()
+
+
+async def test_a_disk_that_hangs_is_asked_once(tmp_path, monkeypatch):
+    released, asked = threading.Event(), []
+
+    def takes(_):
+        asked.append(1)
+        return released.wait(30)
+
+    monkeypatch.setattr("elbowroom_proxy.sinks.jsonl.PROBE", 0.01)
+    monkeypatch.setattr(JsonlSink, "_takes", takes)
+    sink = sink_at(tmp_path)
+    assert [await sink.healthy() for _ in range(3)] == [False] * 3
+    assert asked == [1]
+    released.set()
+    await sink._probe
+    assert await sink.healthy()
+    await sink.close()
