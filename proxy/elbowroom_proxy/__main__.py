@@ -22,6 +22,7 @@ COMMANDS = {
     "models": "list the models: windows, how they are counted, what they cost",
     "check": "validate a configuration and say what it means",
     "keys": "make, list, block and rotate keys",
+    "budgets": "say what is left and why a key is refused; restore sums from the traces",
     "traces": "list, show, export, index and prove the traces",
     "eval": "measure how much of the expected evidence a policy admits",
     "sweep": "measure it for several numbers of candidates and budgets, and mark the elbow",

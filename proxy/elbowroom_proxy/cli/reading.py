@@ -12,7 +12,7 @@ import logging
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -109,11 +109,28 @@ def opened(args: Namespace) -> Iterator[Reading]:
         crawl = Crawl(index)
         crawl.finish()
         desk = Desk(index, crawl, sink.write if sink is not None else _untold)
-        yield Reading(desk, Principal(subject=f"shell:{_user()}", role="admin"), index, folder)
+        yield Reading(desk, shell(), index, folder)
     finally:
         index.close()
         if sink is not None:
             asyncio.run(sink.close())
+
+
+@contextmanager
+def recorded(general: General) -> Iterator[Callable[[Mapping[str, Any]], bool]]:
+    """Records what a command reads, or changes, beside the records themselves; in the configured folder, if it is there."""
+    _quiet()
+    sink = _sink(Path(general.traces), general)
+    try:
+        yield sink.write if sink is not None else _untold
+    finally:
+        if sink is not None:
+            asyncio.run(sink.close())
+
+
+def shell() -> Principal:
+    """Whoever sits at this machine's shell."""
+    return Principal(subject=f"shell:{_user()}", role="admin")
 
 
 def refused(error: ElbowroomError | OSError) -> int:

@@ -17,7 +17,7 @@ from elbowroom_proxy import directory, membership
 from elbowroom_proxy.cli.render import line
 from elbowroom_proxy.settings import Settings
 
-_PERIODS = {"1h": "an hour", "1d": "a day", "1mo": "a month"}
+PERIODS = {"1h": "an hour", "1d": "a day", "1mo": "a month"}
 
 
 def told(read: Settings) -> Iterator[str]:
@@ -75,7 +75,7 @@ class _Place:
 
     def __call__(self, one: TooSmall) -> str:
         unit = "USD" if one.limit == "max_budget" else "tokens"
-        most, least = (_usd(n) if unit == "USD" else f"{n:,}" for n in (one.most, one.least))
+        most, least = (usd(n) if unit == "USD" else f"{n:,}" for n in (one.most, one.least))
         mend = "no output_cap would help" if one.cap is None else f"an output_cap of {one.cap} would mend it"
         what = f"{most} {unit} is less than one hold of {one.model}, {least} where a client names no maximum; {mend}"
         return self.fault(f"{self.at}.{one.limit}", what).message
@@ -106,7 +106,7 @@ def _limits(entity: Entity) -> Iterator[str]:
     if limits == Limits(period=limits.period):
         yield "no limits of its own"
         return
-    period = _PERIODS[limits.period]
+    period = PERIODS[limits.period]
     for number, unit in (
         (limits.rpm, "requests a minute"),
         (limits.tpm, "tokens a minute"),
@@ -116,7 +116,7 @@ def _limits(entity: Entity) -> Iterator[str]:
         if number is not None:
             yield f"{number:,} {unit}"
     if limits.micro_usd is not None:
-        yield f"{_usd(limits.micro_usd)} USD {period}"
+        yield f"{usd(limits.micro_usd)} USD {period}"
 
 
 def _rights(rights: Rights) -> Iterator[str]:
@@ -139,6 +139,7 @@ def _rights(rights: Rights) -> Iterator[str]:
         yield f"answers of {rights.output_cap:,} tokens where no maximum is named"
 
 
-def _usd(micro: int) -> str:
+def usd(micro: int) -> str:
+    """Micro-USD as USD."""
     whole, rest = divmod(micro, 1_000_000)
     return f"{whole:,}" + f".{rest:06d}".rstrip("0").rstrip(".")
