@@ -73,8 +73,11 @@ def _verdict(verdict: Verdict, heads: Sequence[Head]) -> Iterator[str]:
         if verdict.unfinished
         else "",
     }
-    said = "NOT what was written" if verdict.findings else "what was written"
-    yield render.line("proved", f"{verdict.sealed:,} of {verdict.lines + verdict.removed:,} lines are {said}")
+    if verdict.findings:
+        words = f"this is NOT what was written: {verdict.sealed:,} lines were signed, and {verdict.lines:,} are there"
+    else:
+        words = f"{verdict.sealed:,} of {verdict.lines + verdict.removed:,} lines are what was written"
+    yield render.line("proved", words)
     yield render.line(
         "read", f"{verdict.files:,} files of {verdict.writers:,} writers in {render.printable(verdict.folder)}"
     )
