@@ -108,7 +108,9 @@ class Service:
         self.metrics.watch_sink(self.sink)
         self.metrics.watch_ledger(self.ledger)
         self.pulse = Pulse(self.metrics.look)
-        self.books = Books(self.ledger, self.metrics.holds, general.ledger, lambda: self.keys.directory.orgs.orgs, clock)
+        self.books = Books(
+            self.ledger, self.metrics.holds, general.ledger, lambda: self.keys.directory.orgs.orgs, clock
+        )
         self.keys = WatchedKeys(settings.directory, settings.keys_file, clock=clock)
         self.index = SqliteIndex(folder)
         crawl = Crawl(self.index)

@@ -8,7 +8,6 @@ Does not know: how much is held (`worst`), where sums are kept (`books`), HTTP, 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
@@ -122,7 +121,7 @@ class Budget:
         if worst.unpriced and purse.account.by_money:
             raise InvalidRequest("What that service_tier costs is not known here.", param="service_tier")
         amounts = worst.amounts(model.price) if self.counts else Amounts()
-        made = _Made(purse, worst, model, amounts, time.time())
+        made = _Made(purse, worst, model, amounts, purse.books.clock())
         try:
             held = await purse.books.hold(Hold(self._ident, purse.account, amounts))
         except LedgerUnavailable:
@@ -169,9 +168,9 @@ class Budget:
 
     def headers(self) -> dict[str, str]:
         """What every answer says of the limits; nothing where there are none."""
-        if not self._standing:
+        if self._purse is None or not self._standing:
             return {}
-        return quota.headers(self._standing, self._refused, now=time.time())
+        return quota.headers(self._standing, self._refused, now=self._purse.books.clock())
 
     def settle(self) -> asyncio.Task[None] | None:
         """Begins to settle by what is known now. Exactly once: whoever asks again gets the same task. None: nothing was
@@ -208,7 +207,7 @@ class Budget:
         else:
             if isinstance(held, Denied):
                 raise purse.refusal(held.refused)
-        return Beside(purse.books, hold, price, time.time())
+        return Beside(purse.books, hold, price, purse.books.clock())
 
     # --- how it ends --------------------------------------------------------------------------------------------------
 

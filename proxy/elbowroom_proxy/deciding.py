@@ -8,7 +8,6 @@ Does not know: what the engine does, what is sent, or what is answered.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
@@ -77,7 +76,7 @@ async def decided(flow: Shared, story: Story, principal: Principal, headers: Map
     setting = Setting(
         principal, policy, model, counter, flow.nonce_key, flow.hash_key,
         flow.known.apart() if large else flow.known, asks, learned,
-        now=time.time(), label_keys=flow.label_keys, rerankers=flow.rerankers,
+        now=flow.clock(), label_keys=flow.label_keys, rerankers=flow.rerankers,
         compressor=accepted_by(flow.catalog.by_name, policy.evidence.compress.model),
         summariser=accepted_by(flow.catalog.by_name, policy.history.summary.model), limited=story.budget.counts,
     )  # fmt: skip

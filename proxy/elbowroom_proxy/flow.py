@@ -8,7 +8,6 @@ Does not know: ASGI, any concrete upstream, store or sink, what is recorded, or 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from functools import partial
@@ -79,7 +78,7 @@ class Exchange:
         """Its headers are read (names in lower case), its body is not yet."""
         self._flow = flow
         self._headers = headers
-        self._story = Story(headers, flow.metrics, flow.sink, flow.calibration, flow.keeper)
+        self._story = Story(headers, flow.metrics, flow.sink, flow.calibration, flow.keeper, flow.clock)
         self._reply: Reply | None = None
         self._streamed: Stream | None = None
         self._answered = False
@@ -175,7 +174,7 @@ class Exchange:
         story.mark("overhead")
         if packed.reply is not None:
             story.own = True
-            return OwnReply(packed.reply, request.params, ident=story.trace_id, created=int(time.time()))
+            return OwnReply(packed.reply, request.params, ident=story.trace_id, created=int(flow.clock()))
         await story.promise()
         headers = wire.upstream_headers(self._headers)
         call = Call("/chat/completions", packed.body, headers, model.name, request.stream, budget.begins)

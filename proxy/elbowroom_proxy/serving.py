@@ -11,6 +11,8 @@ import logging
 import os
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
@@ -30,9 +32,11 @@ from elbowroom_proxy.settings import Settings
 KEEP_ALIVE = 75  # seconds; longer than clients keep a connection, so that none finds it just closed
 
 
-def server(settings: Settings, host: str, port: int) -> uvicorn.Server:
-    """A server that is not started yet. SIGTERM: no new connections, streams end or are told so at the deadline."""
-    made = app.create_app(settings, configured.keys(settings.general))
+def server(settings: Settings, host: str, port: int, clock: Callable[[], float] = time.time) -> uvicorn.Server:
+    """A server that is not started yet. SIGTERM: no new connections, streams end or are told so at the deadline.
+    `clock`: seconds since 1970, by which everything that is kept is dated.
+    """
+    made = app.create_app(settings, configured.keys(settings.general), clock)
     return uvicorn.Server(uvicorn.Config(made, **_options(settings, host, port)))
 
 

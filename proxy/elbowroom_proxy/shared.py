@@ -7,6 +7,7 @@ Does not know: what a request does with any of them (`flow`), or how they were b
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -72,6 +73,7 @@ class Shared(Struct, kw_only=True):
     calibration: Calibration = msgspec.field(default_factory=Calibration)
     label_keys: Mapping[str, LabelKey] = {}  # by `kid`: what retrievers sign access labels with
     rerankers: Mapping[str, tuple[str, ...]] = {}  # by name: labels of documents that it accepts, where somebody said
+    clock: Callable[[], float] = time.time  # seconds since 1970: what records and labels are dated by
     keeper: Keeper | None = None  # None: no text is kept beside a record
     ping_interval: float | None = None  # seconds
     accounts: Callable[[Principal], Account | None] = nobodys  # raises `InvalidApiKey` for who has just gone

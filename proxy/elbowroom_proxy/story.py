@@ -8,6 +8,7 @@ Does not know: the order of the steps (`flow` has that), HTTP, or any text of th
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from secrets import token_hex
@@ -69,7 +70,9 @@ class Story:
         sink: TraceSink,
         calibration: Calibration | None = None,
         keeper: Keeper | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
+        """`clock`: seconds since 1970."""
         self.trace_id = token_hex(16)
         self.request_id = f"req_{token_hex(12)}"
         self.principal: Principal | None = None
@@ -92,7 +95,7 @@ class Story:
         self.propose: Callable[[Facts], str] | None = None  # None: it is not in shadow
         self.notes: set[str] = set()
         self.asides: list[Aside] = []
-        self._time = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._time = datetime.fromtimestamp(clock(), UTC).isoformat(timespec="milliseconds")
         self._client_request_id = headers.get("x-client-request-id")
         self._metrics = metrics
         self._sink = sink

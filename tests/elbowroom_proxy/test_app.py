@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+from datetime import UTC, datetime
 
 import httpx
 import pytest
 
+from elbowroom.account.search import Filters
 from elbowroom.errors import InvalidConfig
+from elbowroom.records import Principal
 from elbowroom_proxy import app, settings
 from elbowroom_proxy.app import Service
+from elbowroom_proxy.flow import Exchange, Head
 from elbowroom_proxy.stores.memory import MemoryCounts
 from elbowroom_proxy.stores.redis import RedisCounts
 from elbowroom_proxy.upstreams.openai import OpenAI
@@ -124,6 +128,30 @@ async def test_what_is_still_under_way_when_it_ends_is_not_waited_for(tmp_path, 
     await service.close()
     assert retiring.cancelled()
     endless.cancel()
+
+
+async def test_all_that_is_kept_is_dated_by_the_clock_that_was_passed_in(tmp_path):
+    noon = datetime(2031, 5, 6, 12, tzinfo=UTC).timestamp()
+    found = made(tmp_path, config("http://127.0.0.1:1/v1"))
+    service = Service(found, settings.keys(found.general), lambda: noon)
+    body = {"model": "demo-small", "messages": [{"role": "user", "content": "hello"}]}
+
+    async def read() -> bytes:
+        return json.dumps(body).encode()
+
+    exchange = Exchange(service.flow, {})
+    parts = [part async for part in exchange.parts(read)]
+    assert isinstance(parts[0], Head)
+    assert parts[0].status == 200
+    await service.desk.overview(Filters(), Principal(role="admin"))
+    assert service.books.clock() == service.desk.now / 1000 == service.sessions.clock() == noon
+    await service.close()
+    (file,) = (tmp_path / "traces").glob("*.jsonl")
+    (head,) = (tmp_path / "traces" / "heads").iterdir()
+    asked, reading = (json.loads(line) for line in file.read_text().splitlines())
+    assert file.name.startswith("2031-05-06-")
+    assert asked["time"] == reading["time"] == "2031-05-06T12:00:00.000+00:00"
+    assert '"time":"2031-05-06T12:00:00.000+00:00"' in head.read_text()
 
 
 def _settings_and_keys(tmp_path, value):

@@ -8,7 +8,8 @@ Does not know: queues, threads, what is in a record, or when a file is removed (
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
@@ -46,7 +47,11 @@ def named(path: Path) -> Name | None:
 class Chained:
     """The files of one writer in one folder. One thread at a time. Nothing is made before the first line."""
 
-    def __init__(self, folder: Path, key: bytes, *, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self, folder: Path, key: bytes, *, max_bytes: int = MAX_BYTES, clock: Callable[[], float] = time.time
+    ) -> None:
+        """`clock`: seconds since 1970."""
+        self._clock = clock
         self._folder = folder
         self._key = key
         self._max_bytes = max_bytes
@@ -134,7 +139,7 @@ class Chained:
         folder = self._folder / HEADS
         folder.mkdir(mode=0o700, exist_ok=True)
         found = others(folder)
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        now = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
         told = sealed(self._key, {"writer": self.writer, "time": now, "heads": found})
         new = folder / f".{self.writer}"  # under its name it is there whole
         file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
