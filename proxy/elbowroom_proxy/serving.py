@@ -30,6 +30,7 @@ from elbowroom_proxy import settings as configured
 from elbowroom_proxy.settings import Settings
 
 KEEP_ALIVE = 75  # seconds; longer than clients keep a connection, so that none finds it just closed
+PATIENCE = 60  # seconds in which a worker must give a sign of life; its first comes when all of it is loaded
 
 
 def server(settings: Settings, host: str, port: int, clock: Callable[[], float] = time.time) -> uvicorn.Server:
@@ -103,6 +104,7 @@ def _options(settings: Settings, host: str, port: int) -> dict[str, Any]:
         "access_log": False,
         "server_header": False,
         "timeout_keep_alive": KEEP_ALIVE,
+        "timeout_worker_healthcheck": PATIENCE,
         "timeout_graceful_shutdown": max(1, round(settings.general.drain_timeout)),
     }
 

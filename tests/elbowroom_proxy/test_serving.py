@@ -124,6 +124,21 @@ def test_workers_share_an_address_and_their_metrics_add_up(tmp_path: Path, fake_
     assert sum("Finished server process" in line for line in server.output) == 2
 
 
+def test_a_worker_that_is_slow_to_load_is_not_taken_for_dead(tmp_path: Path, monkeypatch):
+    """On a busy machine loading takes more than the supervisor's usual five seconds: none would ever come up."""
+    made(tmp_path, config("http://127.0.0.1:1/v1"))
+    waited: list[int] = []
+    monkeypatch.setattr(serving._Workers, "run", lambda self: waited.append(self.config.timeout_worker_healthcheck))
+    monkeypatch.setenv(serving.metrics.TOGETHER, "")
+    previous = structlog.get_config()
+    try:
+        serving.serve(tmp_path / "elbowroom.yaml", "127.0.0.1", 0, workers=2)
+    finally:
+        structlog.configure(**previous)
+    assert waited == [serving.PATIENCE]
+    assert serving.PATIENCE >= 60
+
+
 @pytest.mark.parametrize("word", ["0", "-1", "65", "many"])
 def test_a_number_of_workers_that_is_none_is_refused(tmp_path: Path, word: str):
     done = elbowroom("serve", "--workers", word, cwd=tmp_path)
