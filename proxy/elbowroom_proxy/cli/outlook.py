@@ -82,7 +82,7 @@ def told(who: Asker, levels: Sequence[Level], at: int) -> Iterator[str]:
     """Which levels limit it, and what is left at each."""
     account = who.unit.account
     names = [f"{one.kind} {one.name}" for one in account.entities]
-    yield f"{who.name}: charged to {', '.join(names)}. All of them must agree to a request."
+    yield f"{who.name}: all of its levels must agree to a request: {', '.join(names)}."
     if who.row is not None and who.row.blocked:
         yield "It is blocked, so nobody who has it is let in, whatever is left."
     for entity in account.entities:

@@ -118,7 +118,7 @@ def opened(args: Namespace) -> Iterator[Reading]:
 
 @contextmanager
 def recorded(general: General) -> Iterator[Callable[[Mapping[str, Any]], bool]]:
-    """Records what a command reads, or changes, beside the records themselves; in the configured folder, if it is there."""
+    """Records what a command reads, or changes, beside the records; in the configured folder, if it is there."""
     _quiet()
     sink = _sink(Path(general.traces), general)
     try:

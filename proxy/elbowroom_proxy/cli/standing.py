@@ -19,6 +19,7 @@ from elbowroom_proxy.cli.who import PERIODS, usd
 
 COLUMNS = ("", "limit", "of", "spent", "held", "left", "resets", "runs out")
 LEFT = (0, 1)  # columns whose words stand to the left
+_IN_A_PERIOD = ("max_tokens", "max_budget")
 _INDENT = {"org": "", "team": "  ", "key": "    "}
 Cells = tuple[str, ...]
 
@@ -37,7 +38,7 @@ def told(found: Budgets) -> Iterator[str]:
 
 
 def table(levels: Iterable[Level], timezone: str, at: int) -> Iterator[str]:
-    """A line for each limit; a level without any has one for what it spent."""
+    """A line for each limit; where a level limits neither tokens nor money, one for what it spent."""
     zone = _zone(timezone)
     rows = [COLUMNS, *(row for level in levels for row in _rows(level, zone, at))]
     wide = [max(width(row[column]) for row in rows) for column in range(len(COLUMNS))]
@@ -89,23 +90,13 @@ def _rows(level: Level, zone: tzinfo, at: int) -> Iterator[Cells]:
         name = ""
         if one.unconfirmed:
             yield ("", "  of that unconfirmed", "", amount(one.unit, one.unconfirmed), "", "", "", "")
-    if not level.limits:
-        ends = _moment(level.end, zone)
-        spent, held = level.spent, level.held
-        yield (
-            name,
-            named("max_tokens", level.period),
-            "no limit",
-            f"{spent.tokens:,}",
-            f"{held.tokens:,}",
-            "",
-            ends,
-            "",
-        )
+    if not any(one.limit in _IN_A_PERIOD for one in level.limits):
+        spent, held = f"{level.spent.tokens:,}", f"{level.held.tokens:,}"
+        yield (name, named("max_tokens", level.period), "no limit", spent, held, "", _moment(level.end, zone), "")
 
 
 def _cells(one: Limit, level: Level, zone: tzinfo, at: int) -> Cells:
-    if one.limit in ("max_tokens", "max_budget"):
+    if one.limit in _IN_A_PERIOD:
         resets = _moment(one.reset or level.end, zone)
     else:
         resets = "" if one.reset is None or one.reset <= at else f"in {one.reset - at} s"

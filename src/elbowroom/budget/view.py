@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from elbowroom.budget.hold import Amounts, Name
 from elbowroom.budget.limits import Period
-from elbowroom.budget.sums import NOTHING, Sums, all_standing
+from elbowroom.budget.sums import Sums, all_standing
 
 MOST_KEYS = 5  # of those that spend the most
 
@@ -42,6 +42,13 @@ class Limit(Struct, frozen=True):
     runs_out: int | None  # when a period's limit is spent, at the pace so far; None: not in this period
 
 
+class Sum(Struct, frozen=True):
+    """Of one period."""
+
+    tokens: int = 0
+    micro_usd: int = 0
+
+
 class Level(Struct, frozen=True):
     """One organisation, team or key in its present period. Times in seconds since 1970."""
 
@@ -51,9 +58,9 @@ class Level(Struct, frozen=True):
     start: int
     end: int
     open: int  # requests under way
-    spent: Amounts
-    held: Amounts
-    unconfirmed: Amounts
+    spent: Sum
+    held: Sum
+    unconfirmed: Sum
     limits: tuple[Limit, ...]
 
 
@@ -119,9 +126,9 @@ def level(sums: Sums) -> Level:
         sums.start,
         sums.end,
         sums.open,
-        sums.spent,
-        sums.held,
-        sums.unconfirmed,
+        _sum(sums.spent),
+        _sum(sums.held),
+        _sum(sums.unconfirmed),
         tuple(limits),
     )
 
@@ -139,5 +146,9 @@ def runs_out(sums: Sums, spent: int, most: int) -> int | None:
 
 def top(keys: Iterable[Level], most: int = MOST_KEYS) -> tuple[Top, ...]:
     """Those that spent the most money, and where that is the same, the most tokens."""
-    spent = [Top(one.name, one.period, one.spent.tokens, one.spent.micro_usd) for one in keys if one.spent != NOTHING]
+    spent = [Top(one.name, one.period, one.spent.tokens, one.spent.micro_usd) for one in keys if one.spent != Sum()]
     return tuple(sorted(spent, key=lambda one: (-one.micro_usd, -one.tokens, one.name))[:most])
+
+
+def _sum(amounts: Amounts) -> Sum:
+    return Sum(amounts.tokens, amounts.micro_usd)
