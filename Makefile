@@ -4,6 +4,8 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
 TESTS := $(BIN)/python -m pytest -n 2 -q
+# Tests start dozens of servers: each would otherwise compile its libraries anew, which takes seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup test check lint types imports coverage demo eval build pins clean verify-engine screenshots
 
