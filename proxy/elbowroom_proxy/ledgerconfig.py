@@ -68,3 +68,15 @@ def check(row: Ledger, accounts: Iterable[Account], fault: Fault) -> None:
                     f"{entity.name} has a limit for {limits.period}, which a ledger in memory forgets when the process "
                     "ends: use store: redis, or say volatile: true",
                 )
+
+
+def check_workers(row: Ledger, accounts: Iterable[Account], workers: int) -> None:
+    """Raises where each of several processes would keep sums of its own, so that each would let everything through."""
+    if workers == 1 or row.store != "memory":
+        return
+    for account in accounts:
+        if account.limited:
+            raise InvalidConfig(
+                f"{AT}: {account.entities[-1].name} is limited, and each of {workers} workers with a ledger in memory "
+                "would let all of that through: use store: redis, or one worker"
+            )

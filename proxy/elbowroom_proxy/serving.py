@@ -27,6 +27,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 from elbowroom.errors import InvalidConfig
 from elbowroom_proxy import app, metrics
 from elbowroom_proxy import settings as configured
+from elbowroom_proxy.ledgerconfig import check_workers
 from elbowroom_proxy.settings import Settings
 
 KEEP_ALIVE = 75  # seconds; longer than clients keep a connection, so that none finds it just closed
@@ -58,6 +59,7 @@ def serve(file: Path | None, host: str, port: int, *, everybody: bool = False, w
         structlog.get_logger().warning("open: no keys are configured; everybody may ask for everything", host=host)
     for note in settings.notes:
         structlog.get_logger().warning(note)
+    check_workers(settings.general.ledger, settings.directory.accounts, workers)
     if workers == 1:
         server(settings, host, port).run()
     else:

@@ -6,7 +6,7 @@ import pytest
 
 from elbowroom.budget.limits import Account, Entity, Limits
 from elbowroom.errors import InvalidConfig
-from elbowroom_proxy.ledgerconfig import LEDGERS, Ledger, check, read
+from elbowroom_proxy.ledgerconfig import LEDGERS, Ledger, check, check_workers, read
 
 
 def fault(path: str, what: str) -> InvalidConfig:
@@ -52,6 +52,15 @@ def test_sums_of_days_are_not_forgotten_unless_that_is_meant(limits):
 @pytest.mark.parametrize("limits", [{"rpm": 5, "parallel": 1}, {"tokens": 5, "period": "1h"}])
 def test_what_is_over_within_the_hour_may_be_forgotten(limits):
     check(Ledger(), [account(**limits)], fault)
+
+
+@pytest.mark.parametrize("limits", [{"rpm": 5}, {"parallel": 1}, {"tokens": 5}])
+def test_several_workers_do_not_keep_limits_in_the_memory_of_each(limits):
+    with pytest.raises(InvalidConfig, match="ledger: acme/x is limited, and each of 2 workers with a ledger in memory"):
+        check_workers(Ledger(volatile=True), [account(), account(**limits)], 2)
+    check_workers(Ledger(), [account(**limits)], 1)
+    check_workers(Ledger(), [account()], 2)
+    check_workers(Ledger(store="redis", url="redis://sums"), [account(**limits)], 2)
 
 
 def test_a_ledger_is_a_file():

@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from elbowroom.errors import InvalidConfig
 from elbowroom_proxy import serving, settings
 from tests.command import elbowroom, environment
+from tests.holders import written
 from tests.proxy import config, wait_until
 from tests.servers import Elbowroom, Process, free_port
 from tests.upstream import WAIT, FakeUpstream, answer_stream, streamed
@@ -144,6 +145,14 @@ def test_a_number_of_workers_that_is_none_is_refused(tmp_path: Path, word: str):
     done = elbowroom("serve", "--workers", word, cwd=tmp_path)
     assert done.returncode == 2
     assert b"must be a number of processes, 1 to 64" in done.stderr
+
+
+def test_workers_with_a_limit_and_no_common_ledger_are_not_started(tmp_path: Path):
+    (tmp_path / "elbowroom.yaml").write_text(config("http://127.0.0.1:1/v1", traces=str(tmp_path / "traces")))
+    written(tmp_path, rpm_limit=3)
+    done = elbowroom("serve", "--config", "elbowroom.yaml", "--workers", "2", cwd=tmp_path)
+    assert done.returncode == 1
+    assert b"acme/support is limited, and each of 2 workers with a ledger in memory" in done.stderr
 
 
 def test_a_worker_that_finds_no_keys_any_more_is_not_open(tmp_path: Path):

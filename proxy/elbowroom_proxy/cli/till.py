@@ -48,6 +48,7 @@ def budgets(configured: Settings, url: str | None, *, org: str | None = None, te
     """Of all organisations, or of that one. Raises `Unread`, and `ElbowroomError` for a ledger that does not answer."""
     if url is not None:
         return asked(url, {name: word for name, word in (("org", org), ("team", team)) if word is not None})
+    _check(configured)
     with reading.recorded(configured.general) as keep:
 
         async def read() -> Budgets:
@@ -62,12 +63,8 @@ def budgets(configured: Settings, url: str | None, *, org: str | None = None, te
 @asynccontextmanager
 async def opened(configured: Settings) -> AsyncIterator[Ledger]:
     """The ledger itself. Raises `Unread` where it is another process's."""
+    _check(configured)
     row: ledgerconfig.Ledger = configured.general.ledger
-    if row.store == "memory":
-        raise Unread(
-            "This ledger is in the memory of the proxy that serves, and ends with it: ask that proxy with --url "
-            f"http://127.0.0.1:8080, and put the key of an admin or auditor into {KEY} where it needs one."
-        )
     ledger = stores.load_ledger(row.store)(structs.replace(row, timeout=max(PATIENCE, row.timeout)))
     try:
         await ledger.start()
@@ -93,3 +90,12 @@ def asked(url: str, words: Mapping[str, str]) -> Budgets:
         return msgspec.json.decode(answer.content, type=Budgets)
     except (ValueError, KeyError, TypeError, msgspec.DecodeError):
         raise Unread(f"{printable(url)} answers, but is no elbowroom that tells of budgets") from None
+
+
+def _check(configured: Settings) -> None:
+    if configured.general.ledger.store == "memory":
+        raise Unread(
+            "This ledger is in the memory of the proxy that serves, and ends with it: `show` and `explain` ask that "
+            f"proxy with --url http://127.0.0.1:8080, and with the key of an admin or auditor in {KEY} where it needs "
+            "one; there is nothing that `rebuild` could write to."
+        )
