@@ -26,7 +26,7 @@ def routes(tally: Tally, identify: Identify) -> APIRouter:
     @router.get("/admin/budgets")
     async def budgets(request: Request) -> Response:
         try:
-            who = await reader(identify, request.headers)
+            who = await reader(identify, request.headers, request.client)
             said = words(request, FILTERS)
             found = await tally.budgets(who, org=said.get("org") or None, team=said.get("team") or None)
         except ElbowroomError as error:

@@ -68,7 +68,7 @@ class Door:
     async def visitor(self, request: Request) -> Visitor:
         """Raises `InvalidApiKey` for whoever has to log in, `OriginNotAllowed` for who may not come here at all."""
         if await self.open_to_all():
-            check_own_machine(request.headers)
+            check_own_machine(request.headers, request.client)
             return Visitor(NOBODY_ELSE)
         cookie = request.cookies.get(_cookie(request))
         reader = self._sessions.reader(cookie)

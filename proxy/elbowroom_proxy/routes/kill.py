@@ -46,7 +46,7 @@ def routes(kill: Kill, identify: Identify) -> APIRouter:
     @router.get("/admin/kill")
     async def status(request: Request) -> Response:
         try:
-            await _admin(identify, request.headers)
+            await _admin(identify, request)
         except ElbowroomError as error:
             return _refused(error)
         return _told(kill, {})
@@ -54,7 +54,7 @@ def routes(kill: Kill, identify: Identify) -> APIRouter:
     @router.post("/admin/kill")
     async def turn(request: Request) -> Response:
         try:
-            subject = await _admin(identify, request.headers)
+            subject = await _admin(identify, request)
             asked = await _read(request)
             faults = await kill.say(Word(asked.on, asked.reason))
             log.warning("kill_switch", on=asked.on, reason=asked.reason, by=subject, faults=faults)
@@ -68,11 +68,11 @@ def routes(kill: Kill, identify: Identify) -> APIRouter:
     return router
 
 
-async def _admin(identify: Identify, headers: Mapping[str, str]) -> str:
+async def _admin(identify: Identify, request: Request) -> str:
     """Who asks. Raises where that is nobody who may."""
-    found = await identify(headers)
+    found = await identify(request.headers)
     if not found.keyed:
-        check_own_machine(headers)
+        check_own_machine(request.headers, request.client)
     elif found.role != "admin":
         raise RoleNotAllowed("This key may not turn the kill switch: it needs the role admin.")
     return found.subject

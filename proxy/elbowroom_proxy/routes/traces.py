@@ -31,7 +31,7 @@ def routes(desk: Desk, identify: Identify) -> APIRouter:
 
     async def answer(request: Request, work: Callable[[Principal], Awaitable[Any]]) -> Response:
         try:
-            found = await work(await reader(identify, request.headers))
+            found = await work(await reader(identify, request.headers, request.client))
         except ElbowroomError as error:
             problem = wire.error_response(error)
             return Response(problem.body, problem.status, {**problem.headers, **HEADERS})

@@ -181,9 +181,14 @@ def test_open_it_is_this_machines_alone(running_desk: Open):
             assert browser.get(path).status_code == 200, path
         assert browser.get("/ui/login?next=/ui/overview").headers["location"] == "/ui/overview"
         assert "log out" not in browser.get("/ui").text.lower()
-        for headers in ({"host": "rebound.example"}, {"origin": "https://evil.example"}, {"host": "10.0.0.5:8080"}):
+        for headers in (
+            {"host": "rebound.example"},
+            {"origin": "https://evil.example"},
+            {"host": "10.0.0.5:8080"},
+            {"x-forwarded-for": "203.0.113.9"},  # somebody elsewhere, behind a proxy on this machine
+        ):
             answer = browser.get("/ui", headers=headers)
-            assert answer.status_code == 403
+            assert answer.status_code == 403, headers
             assert "a" * 32 not in answer.text
         localhost = {"host": "localhost:1", "origin": "http://localhost:1"}
         assert browser.get("/ui", headers=localhost).status_code == 200

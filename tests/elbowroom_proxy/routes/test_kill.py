@@ -32,11 +32,14 @@ async def everybody(_) -> Principal:
     return Principal()
 
 
-def client(file: Path, identify=by_key, base: str = "http://127.0.0.1:8080", **headers: str) -> httpx.AsyncClient:
+def client(
+    file: Path, identify=by_key, base: str = "http://127.0.0.1:8080", peer: str = "127.0.0.1", **headers: str
+) -> httpx.AsyncClient:
     app = FastAPI()
     kill = Kill({"file": KillFile(file)}, Metrics(), configured=False)
     app.include_router(routes.routes(kill, identify))
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base, headers=headers)
+    transport = httpx.ASGITransport(app, client=(peer, 50000))
+    return httpx.AsyncClient(transport=transport, base_url=base, headers=headers)
 
 
 async def test_an_admin_turns_it_and_sees_how_it_stands(tmp_path: Path):
@@ -70,6 +73,15 @@ async def test_without_keys_it_is_this_machine_s_own(tmp_path: Path, base: str, 
     async with client(tmp_path / "kill", everybody, base, **headers) as http:
         assert (await http.post("/admin/kill", json={"on": True})).status_code == status
     assert (tmp_path / "kill").exists() is (status == 200)
+
+
+async def test_a_host_that_says_so_does_not_make_a_machine_this_one(tmp_path: Path):
+    async with client(tmp_path / "kill", everybody, peer="203.0.113.9") as http:
+        assert (await http.post("/admin/kill", json={"on": True})).status_code == 403
+        assert (await http.get("/admin/kill")).status_code == 403
+    assert not (tmp_path / "kill").exists()
+    async with client(tmp_path / "kill", peer="203.0.113.9", authorization="Bearer admin") as http:
+        assert (await http.post("/admin/kill", json={"on": True})).status_code == 200
 
 
 @pytest.mark.parametrize(

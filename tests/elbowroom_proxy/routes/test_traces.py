@@ -57,10 +57,12 @@ async def serve(tmp_path):
 
     desk = Desk(index, crawl, keep)
 
-    def made(identify=closed, host="127.0.0.1:8080"):
+    def made(identify=closed, host="127.0.0.1:8080", peer="127.0.0.1"):
         app = FastAPI()
         app.include_router(traces.routes(desk, identify))
-        clients.append(httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"http://{host}"))
+        clients.append(
+            httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(peer, 50000)), base_url=f"http://{host}")
+        )
         return clients[-1]
 
     yield made, readings
@@ -131,6 +133,7 @@ async def test_without_keys_this_machine_reads_and_a_name_that_leads_here_does_n
     for client, headers in (
         (serve[0](opened, host="evil.example"), {}),
         (serve[0](opened), {"origin": "http://evil.example"}),
+        (serve[0](opened, peer="203.0.113.9"), {}),  # whatever it says of the host
     ):
         answer = await client.get(path, headers=headers)
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "origin_not_allowed")
