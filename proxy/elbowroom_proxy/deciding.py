@@ -86,7 +86,7 @@ async def decided(flow: Shared, story: Story, principal: Principal, headers: Map
     watch = Watch()
     if isinstance(outcome, Packed):
         if served.mode is Mode.SHADOW:
-            story.propose = partial(flow.propose, Proposal(request, setting, aside))
+            story.propose = partial(flow.propose, Proposal(request, setting, aside, flow.work))
         watch = watch_of(request, outcome, policy)
         if outcome.reply is None and outcome.decision.counted is None:
             # It fits whatever the count says, so the count need not be waited for.

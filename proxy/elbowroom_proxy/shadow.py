@@ -12,6 +12,7 @@ import queue
 import threading
 from collections.abc import Awaitable, Callable
 from time import perf_counter
+from typing import Any
 
 import structlog
 from msgspec import Struct, structs
@@ -41,18 +42,24 @@ log = structlog.get_logger("elbowroom")
 Ask = Callable[[AsideNeed, list[Aside]], Awaitable[Answer]]
 
 
+def _nobody_waits(_: asyncio.Task[Any]) -> None:
+    """Where what is asked is never closed."""
+
+
 class Proposal(Struct, frozen=True):
     """A request as it was decided, but for the mode."""
 
     request: Request
     setting: Setting
     ask: Ask  # whom enforcing would ask
+    work: Callable[[asyncio.Task[Any]], None] = _nobody_waits  # until that task ends, they are not closed
 
 
 class _Job(Struct, frozen=True):
     proposal: Proposal
     facts: Facts
     loop: asyncio.AbstractEventLoop
+    ended: asyncio.Event
 
 
 class Shadows:
@@ -77,6 +84,7 @@ class Shadows:
         self._free = free
         self._most, self._most_bytes = waiting, waiting_bytes
         self._taken, self._bytes = 0, 0  # changed under the lock
+        self._closing = False
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -91,15 +99,20 @@ class Shadows:
                 self._metrics.shadows.labels(SKIPPED).inc()
                 return SKIPPED
             self._taken, self._bytes = self._taken + 1, self._bytes + size
-        loop = asyncio.get_running_loop()
-        loop.call_soon(self._queue.put, _Job(proposal, facts, loop))
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        if proposal.setting.policy.shadow.external:
+            proposal.work(loop.create_task(_waited(ended)))
+        loop.call_soon(self._queue.put, _Job(proposal, facts, loop, ended))
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="elbowroom-shadow", daemon=True)
             self._thread.start()
         return QUEUED
 
     async def close(self) -> None:
-        """What waits is worked out and recorded when this returns; nothing may be proposed afterwards."""
+        """What waits is worked out and recorded when this returns, nobody outside being asked any more; nothing may be
+        proposed afterwards.
+        """
+        self._closing = True
         if self._thread is not None:
             self._queue.put(None)
             await asyncio.to_thread(self._thread.join)
@@ -114,6 +127,7 @@ class Shadows:
                 log.error("shadow", trace_id=job.facts.trace_id, exc_info=error)
             with self._lock:
                 self._taken, self._bytes = self._taken - 1, self._bytes - len(job.proposal.request.body)
+            job.loop.call_soon_threadsafe(job.ended.set)
 
     def _tell(self, job: _Job) -> None:
         start, proposal = perf_counter(), job.proposal
@@ -125,7 +139,7 @@ class Shadows:
                 return self._here(need)
             if isinstance(need, NeedRerank) and need.by in self._free:
                 return asyncio.run(_awaited(proposal.ask(need, asides)))
-            if setting.policy.shadow.external:
+            if setting.policy.shadow.external and not self._closing:
                 asking = asyncio.run_coroutine_threadsafe(_awaited(proposal.ask(need, asides)), job.loop)
                 return asking.result(PATIENCE)
             unasked.add(_purpose(need))
@@ -146,6 +160,10 @@ class Shadows:
         told = {**record(outcome.decision, facts), "kind": KIND}
         if not self._sink.write(told):
             self._metrics.traces_lost.inc()
+
+
+async def _waited(ended: asyncio.Event) -> None:
+    await ended.wait()
 
 
 async def _awaited(asking: Awaitable[Answer]) -> Answer:

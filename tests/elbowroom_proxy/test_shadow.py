@@ -168,13 +168,26 @@ async def test_nobody_outside_is_asked_unless_the_policy_says_so(by: str, extern
         told.append(Aside("rerank", need.by))
         return tuple(range(len(need.texts)))
 
-    sink = Sink()
+    sink, under_way = Sink(), set[asyncio.Task[Any]]()
     one = shadows(sink, free=frozenset({"lexical"}))
-    one.propose(proposal(Policy(rerank=Rerank(by), shadow=Shadow(external)), ask), Facts(trace_id="t", time=""))
+    made = structs.replace(proposal(Policy(rerank=Rerank(by), shadow=Shadow(external)), ask), work=under_way.add)
+    one.propose(made, Facts(trace_id="t", time=""))
+    assert bool(under_way) is external  # until it has asked, whom it asks is not closed
+    await asyncio.wait_for(asyncio.gather(*under_way), WAIT)
+    assert bool(sink.told) >= external
     await asyncio.sleep(0)
     await one.close()
     assert bool(heard) is asked
     assert [aside["by"] for aside in sink.told[0]["asides"]] == ([by] if asked else [])
+
+
+async def test_who_closes_waits_for_nobody_outside():
+    sink = Sink()
+    one = shadows(sink)
+    one.propose(proposal(Policy(rerank=Rerank("http"), shadow=Shadow(external=True))), Facts(trace_id="t", time=""))
+    await asyncio.sleep(0)
+    await one.close()
+    assert "not asked in shadow: rerank" in sink.told[0]["notes"]
 
 
 async def test_what_was_not_asked_is_named():
@@ -204,6 +217,33 @@ def both(proxy: RunningProxy) -> tuple[dict[str, Any], dict[str, Any]]:
     first, second = sorted(proxy.traces(), key=lambda one: one.get("kind") == "shadow")
     assert first["trace_id"] == second["trace_id"]
     return first, second
+
+
+def test_a_reload_closes_nobody_whom_a_shadow_still_asks(
+    running_proxy: Run, fake_upstream: FakeUpstream, tmp_path: Path
+):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("mode: shadow\nrerank: {by: http}\nshadow: {external: true}\n")
+    value = json.loads(config(fake_upstream, policy=str(policy)))
+    value["reranker"] = {"api_base": fake_upstream.url, "shape": "tei", "timeout": WAIT}
+    proxy = running_proxy(json.dumps(value))
+    gate, scores = fake_upstream.gate(), [{"index": at, "score": 0.5} for at in range(len(DOCUMENTS))]
+    scored = answer_json(scores)
+    scored.parts.insert(0, gate)
+    fake_upstream.answers(answer_json(completion("Fine.")), scored)
+    assert httpx.post(f"{proxy.base_url}/chat/completions", json=BODY, timeout=WAIT).status_code == 200
+    fake_upstream.request(1)  # the proposal asks for its order
+    service = proxy.service
+    assert service.flow.working
+    asked, value["reranker"]["shape"] = service.flow, "cohere"
+    value["general_settings"]["traces"] = str(proxy.traces_folder)
+    (proxy.traces_folder.parent / "elbowroom.yaml").write_text(json.dumps(value))
+    wait_until(lambda: service.flow is not asked)
+    assert service._retiring
+    gate.open()
+    wait_until(lambda: not service._retiring)
+    _, shadow = both(proxy)
+    assert [(one["by"], one["failed"]) for one in shadow["asides"]] == [("http", "")]
 
 
 @pytest.mark.parametrize("stream", [False, True])
