@@ -477,6 +477,31 @@ async def test_sums_are_restated_from_outside(opened: Opened):
     assert (await spent_and_held(opened, three))[0] == (73, 8, 18, 0)
 
 
+async def test_what_is_settled_while_sums_are_restated_is_not_lost(opened: Opened):
+    three = account(Limits(tokens=100), Limits(), Limits(period="1h"))
+    await hold(opened, "a", three, 10, 1)
+    await hold(opened, "swept", three, 5, 2, seconds=0)
+    await opened.ledger.sweep("acme")
+    was = await opened.ledger.sums(three)
+    await opened.ledger.settle("a", three, Amounts(7, 1))
+    # The key's are left as they are, with what is unconfirmed of them.
+    await opened.ledger.rebuild(three, [Amounts(70, 7), Amounts(3, 1), Amounts(5, 2)], was)
+    assert await spent_and_held(opened, three) == [(77, 8, 0, 0), (10, 2, 0, 0), (12, 3, 0, 0)]
+    assert [one.unconfirmed for one in await opened.ledger.sums(three)] == [Amounts(), Amounts(), Amounts(5, 2)]
+    await opened.ledger.settle("swept", three, Amounts(1))
+    assert (await spent_and_held(opened, three))[1:] == [(11, 2, 0, 0), (8, 1, 0, 0)]
+
+
+async def test_what_was_read_before_its_period_ended_is_restated_in_that(opened: Opened):
+    hour = account(Limits(tokens=100, period="1h"))
+    was = await opened.ledger.sums(hour)
+    opened.clock.move(3_600)
+    await opened.ledger.rebuild(hour, [Amounts(70)], was)
+    assert await spent_and_held(opened, hour) == [(0, 0, 0, 0)]
+    opened.clock.move(-3_600)
+    assert await spent_and_held(opened, hour) == [(70, 0, 0, 0)]
+
+
 async def test_limits_that_come_later_know_what_was_spent_before(opened: Opened):
     await hold(opened, "a", account(Limits()), 40)
     await opened.ledger.settle("a", account(Limits()), Amounts(40))

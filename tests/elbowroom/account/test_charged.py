@@ -11,7 +11,7 @@ from elbowroom.account.charged import Added, Charge, charge
 from elbowroom.account.trace import Aside, Facts, Held, Settlement, record
 from elbowroom.budget.hold import Amounts
 from elbowroom.budget.limits import Entity, Limits
-from elbowroom.budget.sums import Sums
+from elbowroom.budget.sums import NOTHING, Sums
 from elbowroom.records import Principal
 
 BOT = Principal("bot", org="acme", team="support", key="bot", keyed=True)
@@ -94,7 +94,7 @@ def test_what_is_no_record_is_said_to_be_none():
         charge({"trace_id": 5})
 
 
-def sums(level: tuple[str, str], spent: Amounts = Amounts(), start: float = TEN, at: float = TEN + 60) -> Sums:
+def sums(level: tuple[str, str], spent: Amounts = NOTHING, start: float = TEN, at: float = TEN + 60) -> Sums:
     return Sums(Entity(level[0], level[1], Limits()), at, int(start), int(TEN) + 3600, spent=spent)  # type: ignore[arg-type]
 
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from elbowroom.budget.ahead import ahead
 from elbowroom.budget.hold import Amounts
 from elbowroom.budget.limits import Entity, Limits
-from elbowroom.budget.sums import Sums, all_standing, refusing
+from elbowroom.budget.sums import NOTHING, Sums, all_standing, refusing
 from elbowroom.budget.view import level
+from elbowroom.errors import InvalidConfig
 from elbowroom.read.catalog import Catalog, LitellmParams, ModelInfo, ModelRow
 
 PRICED = {"input_cost_per_token": 0.000002, "output_cost_per_token": 0.00001}
@@ -19,10 +20,10 @@ PRICED = {"input_cost_per_token": 0.000002, "output_cost_per_token": 0.00001}
 def model(**info):
     told = {"context_window": 8_000, "max_output_tokens": 1_000, **PRICED, **info}
     row = ModelRow(model_name="m", litellm_params=LitellmParams(model="hosted_vllm/m"), model_info=ModelInfo(**told))
-    return Catalog.of((row,), lambda path, what: AssertionError(what)).find("m")
+    return Catalog.of((row,), lambda _, what: InvalidConfig(what)).find("m")
 
 
-def sums(kind, limits: Limits, *, spent: Amounts = Amounts(), **more) -> Sums:
+def sums(kind, limits: Limits, *, spent: Amounts = NOTHING, **more) -> Sums:
     return Sums(
         Entity(kind, f"the {kind}", limits), 10.0, 0, 100, spent=spent, requests_free=40, tokens_free=50, **more
     )

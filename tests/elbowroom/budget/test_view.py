@@ -13,8 +13,10 @@ from elbowroom.budget.view import Level, Limit, Sum, level, runs_out, top
 
 EVERY = Limits(rpm=5, tpm=900, parallel=3, tokens=1_000, micro_usd=40, period="1d")
 
+SPENT = Amounts(250, 50)
 
-def sums(limits: Limits = EVERY, *, at: float = 150.5, spent: Amounts = Amounts(250, 50), **more) -> Sums:
+
+def sums(limits: Limits = EVERY, *, at: float = 150.5, spent: Amounts = SPENT, **more) -> Sums:
     of = {"held": Amounts(100, 3), "unconfirmed": Amounts(60, 2), "open": 2, "requests": 4, "rate_tokens": 800, **more}
     entity = Entity("key", "acme/support/bot", limits)
     return Sums(entity, at, 100, 300, spent=spent, requests_free=170, tokens_free=180, **of)
