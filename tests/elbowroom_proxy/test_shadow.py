@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -229,8 +230,8 @@ def test_a_reload_closes_nobody_whom_a_shadow_still_asks(
     proxy = running_proxy(json.dumps(value))
     gate, scores = fake_upstream.gate(), [{"index": at, "score": 0.5} for at in range(len(DOCUMENTS))]
     scored = answer_json(scores)
-    scored.parts.insert(0, gate)
-    fake_upstream.answers(answer_json(completion("Fine.")), scored)
+    late = replace(scored, parts=[gate, *scored.parts])
+    fake_upstream.answers(answer_json(completion("Fine.")), late)
     assert httpx.post(f"{proxy.base_url}/chat/completions", json=BODY, timeout=WAIT).status_code == 200
     fake_upstream.request(1)  # the proposal asks for its order
     service = proxy.service
