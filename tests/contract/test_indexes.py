@@ -24,7 +24,7 @@ ROWS = [
     told("a", 8, **owned("acme", "acme-org", "support"), query_class="how_to", conversation_id="c1", dropped=["stale"]),
     told("b", 9, **owned("acme", "acme-org"), client_request_id="mine", admitted=2, dropped=["stale", "duplicate"]),
     told("c", 10, **owned("globex"), mode="shadow", cited={"verified": ["S1"], "invented": ["S9"], "uncited": []}),
-    told("d", 11, status=429, error={"code": "insufficient_quota"}, model="other"),
+    told("d", 11, calls_tainted=2, status=429, error={"code": "insufficient_quota"}, model="other"),
     told("e", 12, status=None, disconnected=True, policy={"id": "base", "version": "1", "digest": "abcdef"}),
     {"kind": "read", "trace_id": "r", "time": "2026-03-01T13:00:00+00:00", **owned("acme")},
 ]
@@ -74,6 +74,8 @@ def test_there_is_one_and_nothing_else_can_be_loaded():
         ({"reason": "duplicate"}, "b"),
         ({"invented": True}, "c"),
         ({"invented": False}, "edba"),
+        ({"tainted": True}, "d"),
+        ({"tainted": False}, "ecba"),
         ({"over_budget": True}, "d"),
         ({"status": 429}, "d"),
         ({"status": 2}, "cba"),

@@ -183,6 +183,8 @@ def _stands_out(row: Row) -> Iterator[str]:
         yield "client left"
     if row.invented:
         yield f"{row.invented} invented"
+    if row.tainted:
+        yield f"{row.tainted} tainted"
     if row.over_budget:
         yield "over budget"
     for reason, n in sorted(row.dropped.items()):

@@ -59,6 +59,8 @@ def where(filters: Filters, scope: Scope) -> tuple[str, list[Any]]:
         also("rows.id IN (SELECT row FROM drops WHERE reason = ?)", filters.reason)
     if filters.invented is not None:
         also("(invented > 0) = ?", filters.invented)
+    if filters.tainted is not None:
+        also("(tainted > 0) = ?", filters.tainted)
     if filters.status is not None:
         also("status = ?" if filters.status > 9 else "status / 100 = ?", filters.status)
     if filters.since is not None:

@@ -26,7 +26,7 @@ from elbowroom.errors import InvalidRequest
 from elbowroom_proxy.indexes._questions import overview, where
 from elbowroom_proxy.ports import Mark, Place
 
-VERSION = 1  # of the tables; another row is another version
+VERSION = 2  # of the tables; another row is another version
 FILE = "index.sqlite"
 PATIENCE = 5.0  # seconds that a reader waits where a writer is just finishing
 

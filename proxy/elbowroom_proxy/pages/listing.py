@@ -33,6 +33,7 @@ LABELS = {
     "since": "from",
     "until": "to",
     "invented": "invented citation",
+    "tainted": "tainted call",
     "over_budget": "over budget",
     "kind": "kind",
 }
@@ -75,6 +76,8 @@ def flags(row: Row) -> Iterator[tuple[str, str]]:
     """What a reviewer should notice of a row: (warn or bad; words)."""
     if row.invented:
         yield "bad", "invented citation"
+    if row.tainted:
+        yield "bad", "tainted call"
     if row.over_budget:
         yield "bad", "over budget"
     if row.code:

@@ -57,6 +57,7 @@ class Row(Struct, frozen=True, kw_only=True):
     invented: int = 0
     uncited: int = 0
     cited: bool = False  # the answer could cite: passages were admitted, and there was an answer
+    tainted: int = 0  # calls in the answer that only documents and tools' results ask for
     over_budget: bool = False  # a budget refused it, or it came to more than was held
     evidence_tokens: int | None = None
     counted: int | None = None
@@ -150,6 +151,7 @@ class _Record(Struct, frozen=True):
     disconnected: bool = False
     documents: list[_Document] = []
     cited: _Cited | None = None
+    calls_tainted: int = 0
     evidence_tokens: int | None = None
     counted: _Counted | None = None
     billed: _Billed | None = None
@@ -239,6 +241,7 @@ def _row(found: _Record) -> Row:
         verified=len(cited.verified) if cited else 0,
         invented=len(cited.invented) if cited else 0,
         uncited=len(cited.uncited) if cited else 0,
+        tainted=found.calls_tainted,
         over_budget=code == InsufficientQuota.code or settled.overrun.tokens > 0 or settled.overrun.micro_usd > 0,
         evidence_tokens=_sane(found.evidence_tokens),
         counted=_sane(counted.tokens) if counted else None,

@@ -41,6 +41,7 @@ class Filters(Struct, frozen=True, kw_only=True):
     conversation: str | None = None
     reason: str | None = None  # at least one document was dropped for it
     invented: bool | None = None  # the answer cites what nobody gave out
+    tainted: bool | None = None  # the answer has a call that only documents and tools' results ask for
     over_budget: bool | None = None  # a budget refused it, or it came to more than was held
     status: int | None = None  # 400 is 400; 4 is all of 400-499
     code: str | None = None  # of the error
@@ -165,7 +166,7 @@ _YES_OR_NO = {
     **dict.fromkeys(("true", "1", "yes", "on"), True),
     **dict.fromkeys(("false", "0", "no"), False),
 }
-NAMES = (*_TEXTS, *_ONE_OF, "invented", "over_budget", "status", *_TIMES)
+NAMES = (*_TEXTS, *_ONE_OF, "invented", "tainted", "over_budget", "status", *_TIMES)
 _UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 
 

@@ -19,7 +19,10 @@ NOW = 1_000_000_000
         ({"class": "how_to", "code": "overloaded"}, Filters(query_class="how_to", code="overloaded")),
         ({"id": "a\ud800"}, Filters(id="a?")),
         ({"mode": "shadow", "reason": "stale", "kind": "read"}, Filters(mode="shadow", reason="stale", kind="read")),
-        ({"invented": "yes", "over_budget": "FALSE"}, Filters(invented=True, over_budget=False)),
+        (
+            {"invented": "yes", "tainted": "1", "over_budget": "FALSE"},
+            Filters(invented=True, tainted=True, over_budget=False),
+        ),
         ({"status": "429"}, Filters(status=429)),
         ({"status": "5xx"}, Filters(status=5)),
         ({"status": "4"}, Filters(status=4)),

@@ -64,11 +64,11 @@ def test_every_filter_is_an_option():
     words = (
         "--tenant t --org o --team m --subject s --class c --model l --policy p --conversation v --status 4xx --code e"
     )
-    words += " --since 1970-01-01 --until 1970-01-01 --mode shadow --reason stale --kind read --invented --over-budget"
+    words += " --since 1970-01-01 --until 1970-01-01 --mode shadow --reason stale --kind read --invented --tainted --over-budget"
     found = reading.wanted(parser.parse_args(words.split()))
     unset = {name for name in Filters.__struct_fields__ if getattr(found, name) is None}
     assert unset == {"id"}
-    assert (found.reason, found.invented, found.over_budget) == (Drop.STALE, True, True)
+    assert (found.reason, found.invented, found.tainted, found.over_budget) == (Drop.STALE, True, True, True)
     assert reading.wanted(parser.parse_args([])) == Filters()
 
 

@@ -174,7 +174,7 @@ def test_what_stands_out_is_said(folder, here):
     put(
         traces,
         told("ccc", 12, error={"code": "insufficient_quota"}, disconnected=True, dropped=["stale"]),
-        told("ddd", 13, cited={"verified": [], "invented": ["S7"], "uncited": []}),
+        told("ddd", 13, cited={"verified": [], "invented": ["S7"], "uncited": []}, calls_tainted=1),
         {
             "kind": "read",
             "trace_id": "r",
@@ -185,7 +185,7 @@ def test_what_stands_out_is_said(folder, here):
         name=NAME,
     )
     lines = here("traces", "list").stdout.splitlines()
-    assert lines[1].endswith("  1 invented")
+    assert lines[1].endswith("  1 invented, 1 tainted")
     assert lines[2].endswith("  insufficient_quota, client left, over budget, stale 1")
     assert here("traces", "list", "--kind", "read").stdout.splitlines()[1].endswith("  ann read list: 3")
 

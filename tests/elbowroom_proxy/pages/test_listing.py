@@ -41,9 +41,10 @@ def test_what_stands_out():
         at=0,
         time="",
         invented=1,
+        tainted=1,
         over_budget=True,
         code="insufficient_quota",
         disconnected=True,
         count_error=-1,
     )
-    assert [tone for tone, _ in flags(loud)] == ["bad", "bad", "warn", "warn", "warn"]
+    assert [tone for tone, _ in flags(loud)] == ["bad", "bad", "bad", "warn", "warn", "warn"]
