@@ -32,6 +32,7 @@ COMMANDS = {
     "shadow": "compare requests in shadow with what was proposed for them",
     "kill": "turn the kill switch, or say how it stands",
     "demo": "send sample requests through a proxy of its own, and show what happens to them",
+    "demo-day": "send a day of traffic through a proxy of its own, and leave its traces to be looked at",
 }
 
 
@@ -45,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, says in COMMANDS.items():
         command = commands.add_parser(name, help=says, description=says[:1].upper() + says[1:] + ".")
         if name in words[:1]:
-            module = import_module(f"elbowroom_proxy.cli.{name}")
+            module = import_module(f"elbowroom_proxy.cli.{name.replace('-', '_')}")
             module.arguments(command)
             command.set_defaults(run=module.run)
     args = parser.parse_args(words)
