@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from elbowroom.account.changes import Change, changes
+from elbowroom.account.row import milliseconds
 from elbowroom.account.trace import Facts, record
 from elbowroom.clean.known import Known
 from elbowroom.decision import Setting, decide
@@ -161,7 +162,7 @@ class Again:
             known=self._known,
             endpoint=endpoint,
             learned=learned,
-            now=story.get("now"),
+            now=_moment(story),
             label_keys=self._configured.identities.label_keys,
             limited=bool(story.get("limited")),
             **who_accepts(self._configured, policy),
@@ -180,6 +181,14 @@ def who_accepts(configured: Settings, policy: Policy) -> dict[str, Any]:
         "compressor": accepted_by(models, policy.evidence.compress.model),
         "summariser": accepted_by(models, policy.history.summary.model),
     }
+
+
+def _moment(story: Mapping[str, Any]) -> float | None:
+    """Seconds since 1970. Where the time made no difference to the decision, it may to one under another policy, and is
+    the record's own.
+    """
+    said: float | None = story.get("now")
+    return said if said is not None else milliseconds(str(story.get("time"))) / 1000 or None
 
 
 class _Unfit(Exception):

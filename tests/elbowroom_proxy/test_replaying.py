@@ -11,7 +11,8 @@ from msgspec import structs
 
 from elbowroom.account.trace import Facts, record
 from elbowroom.needs import Answer, Need
-from elbowroom.records import Learned, Mode, Packed, Principal
+from elbowroom.read.sources import Registry, SourceRow
+from elbowroom.records import Drop, Learned, Mode, Packed, Principal
 from elbowroom_proxy.cli.pack import OFFLINE_SECRET, Offline
 from elbowroom_proxy.cli.replay import again_as
 from elbowroom_proxy.replaying import Again, Asked, who_accepts
@@ -83,6 +84,22 @@ def test_what_bills_had_taught_is_part_of_the_recording(tmp_path, monkeypatch):
     assert outcome is not None
     assert outcome.decision is not None
     assert outcome.decision.learned == Learned(7, 3)
+
+
+@pytest.mark.parametrize(
+    ("time", "dropped"), [("2026-03-01T10:00:00.000Z", ["old"]), ("2025-03-01T10:00:00.000Z", []), ("", [])]
+)
+def test_under_a_policy_that_asks_the_time_it_is_the_records(tmp_path, monkeypatch, time, dropped):
+    monkeypatch.chdir(tmp_path)
+    old = {"id": "old", "text": "The FH-300 is heard with 41 dB.", "fetched_at": "2024-12-01"}
+    body = json.dumps({**ASKED, "documents": [old, ASKED["documents"][2]]}).encode()
+    told = json.loads(encode(story(body, time=time)))
+    assert told["now"] is None  # its own policy did not ask
+    policy = settings_here().policy
+    fresh = structs.replace(policy, sources=Registry(sources=(SourceRow(id="old", freshness_days=365),)))
+    compared = again_as(settings_here(), []).told(told, Asked(body), fresh)
+    assert compared.exact
+    assert [one.before.id for one in compared.changes if one.after.reason == Drop.STALE] == dropped
 
 
 def test_places_of_secrets_are_recorded_and_replayed(tmp_path, monkeypatch):
