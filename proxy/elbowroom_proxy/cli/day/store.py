@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from elbowroom.errors import InvalidConfig
+from elbowroom.records.request import Role
 from elbowroom_proxy import keyfile
 from elbowroom_proxy.cli.day.plan import MODEL
 from elbowroom_proxy.cli.keys import BEGINS, LENGTH, SHOWN
@@ -27,7 +28,7 @@ HEADER = "# Written by `elbowroom demo-day`, which writes it anew when it is cal
 FILE = "elbowroom.yaml"
 CAPTURE_DAYS = 3650  # texts stay, however long ago the day was
 # (name, team, role): who has a key.
-HOLDERS = (
+HOLDERS: tuple[tuple[str, str | None, Role], ...] = (
     ("portal", "acme/support", "user"),
     ("chat", "acme/support", "user"),
     ("claims-desk", "acme/claims", "user"),
@@ -55,8 +56,8 @@ ORGS = [
     },
 ]  # fmt: skip
 POLICIES = {
-    "policy/policy.yaml": 'id: house\nversion: "4"\n',
-    "policy/sources.yaml": "sources:\n  - {id: handbook, authority: 0.9}\n",
+    "house/policy.yaml": 'id: house\nversion: "4"\n',
+    "house/sources.yaml": "sources:\n  - {id: handbook, authority: 0.9}\n",
     # Its sources lack a row: what the incident review is about.
     "support/policy.yaml": 'id: support\nversion: "7"\ntools:\n  refund: {side_effect: true}\n',
     "support/sources.yaml": "sources:\n  - {id: handbook, authority: 0.9}\n",
@@ -81,7 +82,8 @@ def make(folder: Path) -> dict[str, str]:
         (folder / name).write_text(text)
     (folder / "orgs.yaml").write_text(HEADER + json.dumps({"orgs": ORGS}, indent=2) + "\n")
     keys = {name: BEGINS + secrets.token_urlsafe(LENGTH)[:LENGTH] for name, _, _ in HOLDERS}
-    keyfile.change(folder / "keys.yaml", lambda _: KeysFile(keys=tuple(_row(*one, keys[one[0]]) for one in HOLDERS)))
+    rows = tuple(_row(name, team, role, keys[name]) for name, team, role in HOLDERS)
+    keyfile.change(folder / "keys.yaml", lambda _: KeysFile(keys=rows))
     return keys
 
 
@@ -92,7 +94,7 @@ def configure(folder: Path, address: str) -> Path:
     return file
 
 
-def _row(name: str, team: str | None, role: Any, key: str) -> KeyRow:
+def _row(name: str, team: str | None, role: Role, key: str) -> KeyRow:
     org, _, named = (team or "").partition("/")
     secret = SecretRow(hashlib.sha256(key.encode()).hexdigest(), key.removeprefix(BEGINS)[:SHOWN])
     return KeyRow(name=name, org=org or None, team=named or None, role=role, secrets=(secret,))
@@ -121,7 +123,7 @@ def _configured(folder: Path, address: str) -> Mapping[str, Any]:
             "kill_file": str(folder / "kill"),
             "orgs": "orgs.yaml",
             "keys": "keys.yaml",
-            "policy": "policy/policy.yaml",
+            "policy": "house/policy.yaml",
             "policies": {"support": "support/policy.yaml", "claims": "claims/policy.yaml"},
             "ledger": {"store": "memory", "volatile": True},
         },
