@@ -7,7 +7,7 @@ TESTS := $(BIN)/python -m pytest -n 2 -q
 # Tests start dozens of servers: each would otherwise compile its libraries anew, which takes seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup test check lint types imports coverage demo eval build pins clean verify-engine screenshots
+.PHONY: setup test check lint types imports coverage demo eval proof build pins clean verify-engine screenshots
 
 setup: $(STAMP)
 
@@ -54,6 +54,10 @@ eval: $(STAMP)
 	$(EVAL) --groups all --without titles
 	$(EVAL) --groups all --jitter 0.3
 	$(EVAL) --groups all --without scores --without order
+
+# Not part of `check`, which sends 600 requests to two workers: 10,000 to four, and the figures; some minutes.
+proof: $(STAMP)
+	$(BIN)/python -m bench.proof
 
 # The pictures of docs/images, taken of a proxy of their own in a real browser.
 screenshots: $(STAMP)

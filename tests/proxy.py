@@ -120,10 +120,10 @@ class RunningProxy:
         return self.traces()[number]
 
 
-def wait_until(true: Callable[[], bool]) -> None:
-    """Returns as soon as it is; fails the test where that takes far too long."""
+def wait_until(true: Callable[[], bool], patience: float = WAIT) -> None:
+    """Returns as soon as it is; fails the test where that takes far too long: `patience` seconds."""
     nothing = threading.Event()
-    for _ in range(int(WAIT / 0.005)):
+    for _ in range(int(patience / 0.005)):
         if true():
             return
         nothing.wait(0.005)
