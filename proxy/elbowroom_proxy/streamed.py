@@ -11,7 +11,7 @@ as it is. Part of an event is never sent, so that an error frame can follow at a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -22,7 +22,7 @@ from elbowroom.write.answer import Reader, Watch
 from elbowroom.write.citations import Citation
 from elbowroom.write.echoes import FLAGS
 from elbowroom.write.links import Link
-from elbowroom_proxy import calls, splice, sse, wire
+from elbowroom_proxy import calls, contents, splice, sse, wire
 
 EVENT_MAX: Final = 16 * 1024 * 1024
 """Bytes of one event; an upstream that never ends one must not fill the memory."""
@@ -35,7 +35,7 @@ _ENVELOPE = ("id", "object", "created", "model", "system_fingerprint", "service_
 
 
 class _Delta(Struct):
-    content: Any = None  # a string; some providers send parts
+    content: Any = None
     annotations: Any = None
     tool_calls: Any = None
     function_call: Any = None
@@ -254,15 +254,15 @@ class Streamed:
         choice = self._choices.get(index)
         if choice is None:
             choice = self._choices[index] = _Choice(Reader(self._watch) if self._watch.reads_text else None)
-        content = piece.delta.content if piece.delta is not None and isinstance(piece.delta.content, str) else ""
+        said = contents.texts(piece.delta.content) if piece.delta is not None else []
         was_open = choice.finish_reason is None
         if piece.finish_reason and was_open:
             choice.finish_reason = str(piece.finish_reason)
         if choice.reader is None or not was_open:
-            self._handed_on(content)
+            self._handed_on("".join(one.text for one in said))
             return b"", data
         self._last = data
-        text = choice.reader.feed(content) if content else ""
+        shown, rest = [choice.reader.feed(one.text) for one in said], ""
         choice.annotated = choice.annotated or (piece.delta is not None and bool(piece.delta.annotations))
         notes: dict[str, Any] = {}
         if choice.reader.refused:
@@ -271,13 +271,14 @@ class Streamed:
                 choice.finish_reason = None
                 data = splice.replace(data, b"null", "choices", position, "finish_reason")
         elif choice.finish_reason is not None:
-            text += choice.reader.finish()
+            rest = choice.reader.finish()
             notes = _notes(choice.reader, annotated=choice.annotated)
-        self._handed_on(text)
-        if content:
-            return b"", _changed(data, position, content, text, notes)
+        if said:
+            shown[-1] += rest
+            self._handed_on("".join(shown))
+            return b"", _changed(data, position, said, shown, notes)
         # The finish chunk, as a rule: what is left goes before it.
-        before = self._made(data, index, {"content": splice.quote(text)}) if text else b""
+        before = self._made(data, index, {"content": splice.quote(self._handed_on(rest))}) if rest else b""
         return before + (self._made(data, index, _encoded(notes)) if notes else b""), data
 
     def _note_calls(self, index: int, delta: _Delta | None) -> None:
@@ -316,14 +317,15 @@ def _calls_in(chunk: _Chunk) -> list[calls.Piece]:
     return pieces
 
 
-def _changed(data: bytes, position: int, content: str, text: str, notes: Mapping[str, Any]) -> bytes:
-    """The chunk with `text` for its content, and with the notes where it brings text and finish at once."""
+def _changed(
+    data: bytes, position: int, said: Sequence[contents.Text], shown: Sequence[str], notes: Mapping[str, Any]
+) -> bytes:
+    """The chunk with what is shown of its texts, and with the notes where it brings text and finish at once."""
     delta = ("choices", position, "delta")
-    if text != content:
-        if data.count(b'"content"') == 1 and (only := _CONTENT.search(data)):
-            data = data[: only.start(1)] + splice.quote(text) + data[only.end(1) :]
-        else:
-            data = splice.replace(data, splice.quote(text), *delta, "content")
+    if said[0].path or data.count(b'"content"') != 1 or not (only := _CONTENT.search(data)):
+        data = contents.replaced(data, said, shown, *delta)
+    elif shown[0] != said[0].text:
+        data = data[: only.start(1)] + splice.quote(shown[0]) + data[only.end(1) :]
     for name, value in _encoded(notes).items():
         data = splice.add(data, name, value, *delta)
     return data

@@ -1,8 +1,8 @@
 """An answer that comes in one piece: what is read from it, and what is put into it.
 
 Knows: where usage, finish reasons, text and annotations stand in a chat completion.
-Does not know: streams, headers, or what makes a label or a link right. An error's body, or any other that is no chat
-completion, is handed back as it is.
+Does not know: streams, headers, which parts of a content are text (`contents`), or what makes a label or a link right.
+An error's body, or any other that is no chat completion, is handed back as it is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from elbowroom.write.answer import Reader, Watch
 from elbowroom.write.citations import Citation
 from elbowroom.write.echoes import FLAGS
 from elbowroom.write.links import Link
-from elbowroom_proxy import calls, splice
+from elbowroom_proxy import calls, contents, splice
 
 
 class _Message(Struct):
@@ -73,12 +73,17 @@ def whole(body: bytes, watch: Watch) -> Whole:
     completion = splice.read(body, _COMPLETION)
     if completion is None or completion.choices is None:
         return Whole(body)
-    texts = [_text(choice) for choice in completion.choices]
+    texts = ["".join(one.text for one in _said(choice)) for choice in completion.choices]
     readers = [Reader(watch) for _ in texts] if watch.reads_text else []
-    for position, (reader, text, choice) in enumerate(zip(readers, texts, completion.choices, strict=False)):
-        texts[position] = reader.feed(text) + reader.finish()
+    for position, (reader, choice) in enumerate(zip(readers, completion.choices, strict=False)):
+        said = _said(choice)
+        shown = [reader.feed(one.text) for one in said]
+        if said:
+            shown[-1] += reader.finish()
+        texts[position] = "".join(shown)
         if choice.message is not None:
-            body = _noted(body, position, choice.message, reader, texts[position])
+            body = contents.replaced(body, said, shown, "choices", position, "message")
+            body = _noted(body, position, choice.message, reader)
     return Whole(
         body,
         completion.usage if isinstance(completion.usage, dict) else None,
@@ -100,10 +105,8 @@ def with_report(said: Whole, report: bytes) -> bytes:
     return splice.add(said.body, "context_report", report) if said.finish_reasons else said.body
 
 
-def _noted(body: bytes, position: int, message: _Message, reader: Reader, shown: str) -> bytes:
+def _noted(body: bytes, position: int, message: _Message, reader: Reader) -> bytes:
     path = ("choices", position, "message")
-    if shown != message.content and isinstance(message.content, str):
-        body = splice.replace(body, splice.quote(shown), *path, "content")
     if notes := reader.annotations():
         body = _annotated(body, position, message, notes)
     if flagged := reader.flagged():
@@ -121,9 +124,8 @@ def _called(message: _Message | None) -> Iterator[str]:
             yield name
 
 
-def _text(choice: _Choice) -> str:
-    content = choice.message.content if choice.message is not None else None
-    return content if isinstance(content, str) else ""
+def _said(choice: _Choice) -> list[contents.Text]:
+    return contents.texts(choice.message.content) if choice.message is not None else []
 
 
 def _annotated(body: bytes, position: int, message: _Message, notes: list[dict[str, Any]]) -> bytes:

@@ -122,6 +122,23 @@ def test_tool_calls_reasoning_and_parts_pass():
     assert it.text_chars == 0
 
 
+@pytest.mark.parametrize("size", [None, 1])
+def test_text_in_parts_is_read_like_any_other(size: int | None):
+    part = {"type": "text", "text": "Yes [S"}
+    rest = [{"type": "text", "text": "1], no [S9]. ![](https://evil.example/x)"}, {"type": "text", "text": " [S1]"}]
+    chunks = [chunk({"content": [{"type": "thinking"}, part]}), chunk({"content": rest}, "stop")]
+    it = streamed(verify=True, invented="strip")
+    parsed = values(run(it, b"".join(map(event, chunks)) + DONE, size))
+    texts = [one.get("text", "") for value in parsed for one in value["choices"][0]["delta"]["content"]]
+    assert "".join(texts) == "Yes [S1], no . ![](https://evil.example/x) [S1]"
+    assert it.text_chars == len("".join(texts))
+    assert ([one.label for one in it.citations], it.invented) == (["S1", "S1"], ("S9",))
+    assert [link.host for link in it.foreign_links] == ["evil.example"]
+    delta = parsed[-1]["choices"][0]["delta"]
+    assert len(delta["annotations"]) == 2
+    assert delta["elbowroom_flags"]["links"][0]["host"] == "evil.example"
+
+
 def test_lines_that_harm_sdks_are_left_out():
     first, last = event(chunk({"content": "a"})), event(chunk({}, "stop"))
     data = b"id: 1\nretry: 10\n" + first + b"data: \n\nevent: ping\ndata:\n\n: ping\n\n" + last + b"id: 2\n\n" + DONE

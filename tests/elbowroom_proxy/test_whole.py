@@ -101,6 +101,25 @@ def test_an_invented_marker_is_stripped_or_refused():
     assert not read(json.dumps(completion("[S1]")).encode(), invented="error").refused
 
 
+def test_text_in_parts_is_read_like_any_other():
+    """As Mistral's reasoning models answer. Places are those in the parts' texts joined."""
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "[S9] https://thought.example"}]}
+    said = [thinking, {"type": "text", "text": "Yes [S1"}, {"type": "text", "text": "] ![](https://evil.example/x)"}]
+    answer = read(json.dumps(completion(said, "no [S9]")).encode(), invented="strip")
+    assert [one.label for one in answer.citations] == ["S1"]
+    assert (answer.invented, [link.host for link in answer.foreign_links]) == (("S9",), ["evil.example"])
+    assert answer.text == "Yes [S1] ![](https://evil.example/x)\nno "
+    assert answer.text_chars == len(answer.text) - 1
+    first, second = (choice["message"] for choice in json.loads(answer.body)["choices"])
+    assert first["content"][0] == thinking
+    assert "".join(part["text"] for part in first["content"][1:]) == "Yes [S1] ![](https://evil.example/x)"
+    (note,) = first["annotations"]
+    assert (note["url_citation"]["start_index"], note["url_citation"]["end_index"]) == (4, 8)
+    assert first["elbowroom_flags"]["links"][0]["host"] == "evil.example"
+    assert second["content"] == "no "
+    assert read(json.dumps(completion([thinking])).encode()).citations == ()
+
+
 def test_links_to_strangers_are_named():
     answer = read(json.dumps(completion("[x](https://kb.example/9) <img src=//evil.example/p>")).encode())
     links = json.loads(answer.body)["choices"][0]["message"]["elbowroom_flags"]["links"]
@@ -124,7 +143,7 @@ def test_what_is_no_completion_passes(body: bytes):
         ({"message": None, "finish_reason": None}, None),
         ({"finish_reason": "stop"}, "stop"),
         ({"message": {"content": None, "tool_calls": []}, "finish_reason": "tool_calls"}, "tool_calls"),
-        ({"message": {"content": [{"type": "text", "text": "[S1]"}]}, "finish_reason": "length"}, "length"),
+        ({"message": {"content": [{"type": "thinking", "thinking": "[S1]"}]}, "finish_reason": "length"}, "length"),
     ],
 )
 def test_answers_without_text(choice: dict, finish: str | None):
