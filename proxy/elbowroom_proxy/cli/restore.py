@@ -126,9 +126,9 @@ def _unknown(found: Found, configured: Settings) -> Iterator[str]:
     if share < 1:
         yield f"traces.sample is {share:g}: of requests that ended well only that share is recorded, so sums are short."
     if found.added.unsaid:
-        yield f"{found.added.unsaid:,} calls beside answers failed; what they were charged is in no record."
+        yield f"Calls beside answers that failed: {found.added.unsaid:,}; what they were charged is in no record."
     if found.unread:
-        yield f"{found.unread:,} records are of a shape that is not known."
+        yield f"Records of a shape that is not known: {found.unread:,}."
     yield (
         "Not in any record: requests whose process died before their end, and records that were lost "
         "(elbowroom_traces_lost_total, elbowroom_traces_unwritten_total)."
