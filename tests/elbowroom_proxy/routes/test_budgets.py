@@ -31,7 +31,7 @@ def text(upstream: FakeUpstream, folder: Path, redis_url: str) -> str:
     reads = {"org": None, "team": None}
     rows = [row("bot", USER), row("aud", AUDITOR, role="auditor", **reads), row("adm", ADMIN, role="admin", **reads)]
     files = written(folder, *rows, max_tokens=100_000, budget_duration="1d")
-    return config(upstream, **files, ledger={"store": "redis", "url": redis_url})
+    return config(upstream, orgs=files["orgs"], keys=files["keys"], ledger={"store": "redis", "url": redis_url})
 
 
 def ask(url: str, word: str, **more: Any) -> httpx.Response:
