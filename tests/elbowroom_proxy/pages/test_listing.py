@@ -47,4 +47,4 @@ def test_what_stands_out():
         disconnected=True,
         count_error=-1,
     )
-    assert [tone for tone, _ in flags(loud)] == ["bad", "bad", "bad", "warn", "warn", "warn"]
+    assert [tone for tone, _ in flags(loud)] == ["bad", "warn", "bad", "warn", "warn", "warn"]

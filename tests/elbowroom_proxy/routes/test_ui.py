@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from elbowroom.records import Principal
+from elbowroom_proxy.sinks.line import encode
 from tests.desk import KEY, Open, RunningDesk, SomeKeys, unread
 from tests.upstream import WAIT
 
@@ -163,6 +164,21 @@ def test_what_is_no_request_is_said(desk, body):
 
 def test_without_a_body_and_without_a_capture_there_is_nothing_to_replay(desk):
     assert "it has to be supplied" in post(desk, f"/ui/traces/{TRACE}/replay")
+
+
+def test_where_texts_are_kept_what_is_not_says_why(running_desk: Open):
+    kept = {"body": ASKED, "headers": {}, "answer": "", "redacted": False}
+    desk = running_desk(captured={TRACE: kept})
+    story = json.loads(encode(desk.decided(BODY, TRACE)))
+    denied, returned, _ = story["documents"]
+    denied.update(id=None, label=None, decision="dropped", reason="not_permitted")
+    returned["message"] = 0
+    desk.write([story])
+    told = get(desk, f"/ui/traces/{TRACE}")
+    assert "not kept: whoever asked may not see it" in told
+    assert "not kept apart from its message" in told
+    assert "The answer, as it was captured No text." in told
+    assert "capture: hash" not in told
 
 
 def test_what_was_captured_is_shown_and_replayed(running_desk: Open):
