@@ -12,7 +12,7 @@ import asyncio
 import io
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Self
+from typing import Any, Self
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -55,10 +55,26 @@ class HttpReply:
         except TimeoutError as error:
             raise UpstreamTimeout("The upstream did not finish its answer in time.") from error
         except (aiohttp.ClientError, OSError) as error:
-            raise UpstreamUnavailable("The upstream broke off its answer.") from error
+            chunk = self._before(error)
+            if not chunk:
+                raise UpstreamUnavailable("The upstream broke off its answer.") from error
         if not chunk:
             raise StopAsyncIteration
         return chunk
+
+    def _before(self, failure: Exception) -> bytes:
+        """What had come and was not read yet. aiohttp tells the failure first, and what came before it never; but it
+        was generated, so it is billed, and the client is to have it.
+        """
+        content: Any = self._response.content  # its types know no exception that is taken back
+        content.set_exception(None)
+        try:
+            rest: bytes = content.read_nowait()
+        except TimeoutError:  # it is too late for that as well
+            return b""
+        finally:
+            content.set_exception(failure)
+        return rest
 
     async def close(self) -> None:
         # Nothing here waits, so a cancelled task cannot be interrupted half-way.

@@ -16,6 +16,7 @@ from elbowroom.errors import Overloaded, UpstreamTimeout, UpstreamUnavailable, U
 from elbowroom_proxy.addresses import Endpoint
 from elbowroom_proxy.ports import Call, Reply
 from elbowroom_proxy.upstreams.openai import OpenAI, build, proxy_for
+from tests.proxy import wait_until
 from tests.servers import free_port
 from tests.upstream import DONE, Answer, Break, FakeUpstream, answer_json, answer_stream, chunk
 
@@ -273,6 +274,19 @@ async def test_an_answer_that_breaks_off_is_unavailable(fake_upstream, upstream)
     fake_upstream.answers(answer_stream(chunk({"content": "a"}), Break()))
     with pytest.raises(UpstreamUnavailable, match="broke off"):
         await read(await upstream.send(call(stream=True)))
+
+
+async def test_what_came_before_an_answer_broke_off_is_read_first(fake_upstream, upstream):
+    came = [chunk({"content": "a"}), chunk({"content": "b"})]
+    fake_upstream.answers(answer_stream(*came, Break()))
+    reply = await upstream.send(call(stream=True))
+    # Both pieces and the end of the connection are there before anybody reads.
+    await asyncio.to_thread(wait_until, lambda: reply._response.content.exception() is not None)
+    chunks = aiter(reply.chunks())
+    assert await anext(chunks) == b"".join(came)
+    with pytest.raises(UpstreamUnavailable, match="broke off"):
+        await anext(chunks)
+    await reply.close()
 
 
 async def test_https_proxy_and_no_proxy_hold(fake_upstream, monkeypatch):
