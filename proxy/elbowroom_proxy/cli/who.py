@@ -64,7 +64,9 @@ def _asking(unit: Unit, read: Settings) -> Asking:
     rights = unit.rights
     policy = read.policy if rights.policy is None else read.policies[rights.policy]
     models = read.catalog.models if rights.models is None else map(read.catalog.find, rights.models)
-    return Asking(unit.account, tuple(models), rights.output_cap or policy.answer.output_cap)
+    names = (one.name for one in policy.classes) if rights.classes is None else rights.classes
+    reserve = min(policy.query_class(name).answer_reserve for name in (*names, policy.default_class))
+    return Asking(unit.account, tuple(models), rights.output_cap or policy.answer.output_cap, reserve)
 
 
 class _Place:

@@ -1,6 +1,7 @@
 """Limits that are smaller than one hold, so that nothing could ever pass where a client names no maximum.
 
-Knows: the smallest prompt of a model, all that the model may emit then, and which output cap would mend a limit.
+Knows: the smallest prompt of a model, all that the model may emit then, that a rate takes only the room which a window
+keeps for it, and which output cap would mend a limit.
 Does not know: files, keys, or what has been spent.
 """
 
@@ -37,6 +38,7 @@ class Asking(NamedTuple):
     account: Account
     models: Iterable[Model]
     cap: int | None  # tokens of an answer where the client names no maximum
+    reserve: int | None = None  # the least that a window keeps for an answer then; None: all of it
 
 
 def too_small(asking: Iterable[Asking], counters: Mapping[str, Counter]) -> list[TooSmall]:
@@ -44,7 +46,7 @@ def too_small(asking: Iterable[Asking], counters: Mapping[str, Counter]) -> list
     found: dict[tuple[str, Name], TooSmall] = {}
     for one in asking:
         for model in one.models:
-            for small in _of_model(one.account, model, counters[model.name], most_output(one.cap, model)):
+            for small in _of_model(one, model, counters[model.name]):
                 at = (small.entity, small.limit)
                 found[at] = _worse(found[at], small) if at in found else small
     return list(found.values())
@@ -56,13 +58,14 @@ def least_prompt(counter: Counter) -> int:
     return plan.constant + len(plan.texts)
 
 
-def _of_model(account: Account, model: Model, counter: Counter, answer: int) -> Iterator[TooSmall]:
-    prompt = least_prompt(counter)
+def _of_model(asking: Asking, model: Model, counter: Counter) -> Iterator[TooSmall]:
+    prompt, answer = least_prompt(counter), most_output(asking.cap, model)
     tokens, money = prompt + answer, dearest(model.price, prompt, answer)
-    for entity in account.entities:
+    rate = tokens if asking.reserve is None else prompt + min(answer, asking.reserve)
+    for entity in asking.account.entities:
         limits = entity.limits
         said: tuple[tuple[Name, int | None, int], ...] = (
-            ("tpm_limit", limits.tpm, tokens),
+            ("tpm_limit", limits.tpm, rate),
             ("max_tokens", limits.tokens, tokens),
             ("max_budget", limits.micro_usd, money),
         )

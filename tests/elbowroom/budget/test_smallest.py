@@ -51,6 +51,16 @@ def test_each_limit_is_told_with_the_cap_that_mends_it():
     ]
 
 
+def test_a_rate_takes_only_the_room_that_a_window_keeps_for_an_answer():
+    def of(most: int, cap: int | None = None) -> list[TooSmall]:
+        limits = account(tpm=most, tokens=PROMPT + 1_000)
+        return too_small([Asking(limits, (SMALL,), cap, reserve=700)], COUNTERS)
+
+    assert of(PROMPT + 700) == []
+    assert of(PROMPT + 699) == [TooSmall("acme/t", "tpm_limit", PROMPT + 699, PROMPT + 700, "small", 699)]
+    assert of(PROMPT + 699, cap=699) == []
+
+
 def test_where_the_prompt_alone_is_too_much_no_cap_helps():
     assert [one.cap for one in found(tokens=PROMPT, micro_usd=1)] == [None, None]
 

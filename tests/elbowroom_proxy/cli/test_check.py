@@ -73,7 +73,7 @@ def test_a_limit_that_nothing_fits_into_is_refused(tmp_path):
     assert b"team       a/t: no limits of its own; any of the models\n" in done.stdout
     assert b"All of it holds" not in done.stdout
     assert done.stderr.decode() == (
-        "orgs.yaml:3: 100 tokens is less than one hold of gpt-4o, 16,392 where a client names no maximum; "
+        "orgs.yaml:3: 100 tokens is less than one hold of gpt-4o, 308 where a client names no maximum; "
         "an output_cap of 92 would mend it (orgs[0].tpm_limit)\n"
     )
 

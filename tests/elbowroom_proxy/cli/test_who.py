@@ -91,7 +91,7 @@ def test_a_limit_that_nothing_fits_into_has_a_line_and_a_cap_that_mends_it(tmp_p
     mend = "where a client names no maximum; an output_cap of"
     assert small(tmp_path, orgs, row("bot", "sk-eb-1", org="a", team="t", max_tokens=4)) == [
         f"orgs.yaml:3: 0.01 USD is less than one hold of m, 0.16386 {mend} 998 would mend it (orgs[0].max_budget)",
-        f"orgs.yaml:7: 9 tokens is less than one hold of m, 16,392 {mend} 1 would mend it (orgs[0].teams[1].tpm_limit)",
+        f"orgs.yaml:7: 9 tokens is less than one hold of m, 308 {mend} 1 would mend it (orgs[0].teams[1].tpm_limit)",
         f"{nothing}no output_cap would help (keys[0].max_tokens)",
     ]
 
@@ -100,7 +100,7 @@ def test_a_limit_that_nothing_fits_into_has_a_line_and_a_cap_that_mends_it(tmp_p
     "team",
     [
         {"max_tokens": 60, "output_cap": 50}, {"max_tokens": 60, "policy": "careful"}, {"max_tokens": 60, "models": []},
-        {"max_tokens": 0}, {"max_tokens": None}, {"max_budget": 0.01, "models": ["n"]},
+        {"max_tokens": 0}, {"max_tokens": None}, {"tpm_limit": 708, "classes": ["general"]}, {"max_budget": 0.01, "models": ["n"]},
     ],
 )  # fmt: skip
 def test_what_one_hold_fits_into_is_no_fault(tmp_path: Path, team: dict[str, Any]):
