@@ -25,6 +25,7 @@ from elbowroom_proxy.vocabularies import Vocabularies
 INLINE_BYTES = 4096  # more than this, together, is encoded in a thread
 SHARED_CHARS = 256  # below this, encoding is cheaper than a round trip
 DEGRADED = "count_cache_degraded"
+LAYOUT = "eb:tok:1"  # what the store's keys begin with; counts that mean something else take another number
 
 
 class Recent:
@@ -201,7 +202,7 @@ class Tokens:
     def key(self, vocabulary: str, text: str) -> str:
         """The store's key: layout version, the vocabulary's SHA-256, keyed BLAKE2b of the text (160 bits)."""
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20, key=self._hash_key)
-        return f"eb:tok:1:{self._vocabularies.identity(vocabulary)[:8]}:{digest.hexdigest()}"
+        return f"{LAYOUT}:{self._vocabularies.identity(vocabulary)[:8]}:{digest.hexdigest()}"
 
 
 def _at_most(texts: Sequence[str]) -> int:

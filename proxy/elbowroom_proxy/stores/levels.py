@@ -18,6 +18,9 @@ from elbowroom.budget.limits import Account, Entity
 from elbowroom.budget.period import Calendar, Span
 from elbowroom.budget.sums import Sums
 
+# What every key begins with. Versions of the program that keep the same under the same names share their sums, so that
+# an update changes no budget; one that keeps them otherwise takes another number, and begins with sums of its own.
+LAYOUT = "eb:ldg:1"
 SKEW = 5  # seconds of a new period in which the script may still be told of the one before: clocks differ
 VALUES = 10  # that the script tells of each level
 
@@ -77,8 +80,8 @@ class Levels(Struct, frozen=True):
 
 @lru_cache(maxsize=4096)
 def prefix(org: str) -> str:
-    """What stands before every key of an organisation: two versions of the program never share a key by mistake."""
-    return f"eb:ldg:1:{{{quote(org, safe='') or '%'}}}:"  # between empty braces there is no tag
+    """What stands before every key of an organisation."""
+    return f"{LAYOUT}:{{{quote(org, safe='') or '%'}}}:"  # between empty braces there is no tag
 
 
 def levels(account: Account, calendar: Calendar, at: float) -> Levels:
