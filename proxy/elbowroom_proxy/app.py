@@ -338,7 +338,7 @@ def create_app(settings: Settings, keys: Keys, clock: Callable[[], float] = time
     app.include_router(models.routes(lambda: service.flow.catalog, service.identify))
     app.include_router(health.routes(service.parts()))
     app.include_router(metrics.routes(service.metrics))
-    app.include_router(kill.routes(service.kill, service.identify))
+    app.include_router(kill.routes(service.kill, service.identify, service.sink.write, clock))
     app.include_router(traces.routes(service.desk, service.identify))
     app.include_router(budgets.routes(service.tally, service.identify))
     app.include_router(ui.routes(service.review()))

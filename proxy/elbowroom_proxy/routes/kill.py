@@ -1,14 +1,15 @@
 """POST /admin/kill turns the kill switch, GET /admin/kill says how it stands.
 
 Knows: that an admin's key is needed, or this machine where there are no keys; that one source which took the word
-suffices, and that none is a 503.
+suffices, and that none is a 503; that who turned it or asked is recorded.
 Does not know: what the sources are, or what being killed means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated
+import time
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
 import msgspec
 import structlog
@@ -16,7 +17,9 @@ from fastapi import APIRouter, Request, Response
 from msgspec import Meta, Struct
 
 from elbowroom.errors import ElbowroomError, InvalidRequest, RoleNotAllowed
+from elbowroom.records import Principal
 from elbowroom_proxy import wire
+from elbowroom_proxy.desk import reading
 from elbowroom_proxy.kill import Kill
 from elbowroom_proxy.killword import LONGEST_REASON, Word
 from elbowroom_proxy.principal import Identify
@@ -39,25 +42,34 @@ class SwitchUnwritten(ElbowroomError):
     status_hint = 503
 
 
-def routes(kill: Kill, identify: Identify) -> APIRouter:
-    """Both ways of asking."""
+def routes(
+    kill: Kill, identify: Identify, keep: Callable[[Mapping[str, Any]], bool], now: Callable[[], float] = time.time
+) -> APIRouter:
+    """Both ways of asking. `keep` records who did. `now`: seconds since 1970."""
     router = APIRouter()
+
+    def recorded(who: Principal, found: bool, sought: Mapping[str, Any]) -> None:
+        # The switch is turned even where that cannot be recorded; then the log alone has it.
+        if not keep(reading("kill", who, now(), found=int(found), sought=sought)):
+            log.error("kill_switch_unrecorded", by=who.subject)
 
     @router.get("/admin/kill")
     async def status(request: Request) -> Response:
         try:
-            await _admin(identify, request)
+            who = await _admin(identify, request)
         except ElbowroomError as error:
             return _refused(error)
+        recorded(who, kill.said().killed, {})
         return _told(kill, {})
 
     @router.post("/admin/kill")
     async def turn(request: Request) -> Response:
         try:
-            subject = await _admin(identify, request)
+            who = await _admin(identify, request)
             asked = await _read(request)
             faults = await kill.say(Word(asked.on, asked.reason))
-            log.warning("kill_switch", on=asked.on, reason=asked.reason, by=subject, faults=faults)
+            log.warning("kill_switch", on=asked.on, reason=asked.reason, by=who.subject, faults=faults)
+            recorded(who, not all(faults.values()), {"on": asked.on, "reason": asked.reason})
             if all(faults.values()):
                 told = "; ".join(f"{name}: {fault}" for name, fault in faults.items())
                 raise SwitchUnwritten(f"The kill switch could not be written anywhere: {told}.")
@@ -68,14 +80,14 @@ def routes(kill: Kill, identify: Identify) -> APIRouter:
     return router
 
 
-async def _admin(identify: Identify, request: Request) -> str:
+async def _admin(identify: Identify, request: Request) -> Principal:
     """Who asks. Raises where that is nobody who may."""
     found = await identify(request.headers)
     if not found.keyed:
         check_own_machine(request.headers, request.client)
     elif found.role != "admin":
         raise RoleNotAllowed("This key may not turn the kill switch: it needs the role admin.")
-    return found.subject
+    return found
 
 
 async def _read(request: Request) -> _Asked:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,22 @@ async def everybody(_) -> Principal:
     return Principal()
 
 
+def taken(_: Any) -> bool:
+    """A record that is kept."""
+    return True
+
+
 def client(
-    file: Path, identify=by_key, base: str = "http://127.0.0.1:8080", peer: str = "127.0.0.1", **headers: str
+    file: Path,
+    identify=by_key,
+    base: str = "http://127.0.0.1:8080",
+    peer: str = "127.0.0.1",
+    keep: Callable[[Any], bool] = taken,
+    **headers: str,
 ) -> httpx.AsyncClient:
     app = FastAPI()
     kill = Kill({"file": KillFile(file)}, Metrics(), configured=False)
-    app.include_router(routes.routes(kill, identify))
+    app.include_router(routes.routes(kill, identify, keep))
     transport = httpx.ASGITransport(app, client=(peer, 50000))
     return httpx.AsyncClient(transport=transport, base_url=base, headers=headers)
 
@@ -51,6 +62,25 @@ async def test_an_admin_turns_it_and_sees_how_it_stands(tmp_path: Path):
         assert (await http.get("/admin/kill")).json() == told
         assert not (await http.post("/admin/kill", json={"on": False})).json()["killed"]
         assert not (tmp_path / "kill").exists()
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_who_turned_it_or_asked_is_recorded_and_it_is_turned_all_the_same(tmp_path: Path, kept: bool):
+    records: list[Any] = []
+
+    def keep(record: Any) -> bool:
+        records.append(record)
+        return kept
+
+    async with client(tmp_path / "kill", keep=keep, authorization="Bearer admin") as http:
+        await http.post("/admin/kill", json={"on": True, "reason": "bad answers"})
+        await http.get("/admin/kill")
+        await http.get("/admin/kill", headers={"authorization": "Bearer asks"})
+    assert (tmp_path / "kill").exists()
+    assert [(one["kind"], one["subject"], one["read"]) for one in records] == [
+        ("read", "boss", {"action": "kill", "found": 1, "filters": {"on": True, "reason": "bad answers"}}),
+        ("read", "boss", {"action": "kill", "found": 1, "filters": {}}),
+    ]
 
 
 @pytest.mark.parametrize(("key", "status"), [("reads", 403), ("asks", 403), ("wrong", 401)])
@@ -69,7 +99,7 @@ async def test_nobody_else_does(tmp_path: Path, key: str, status: int):
      ("http://127.0.0.1:8080", "https://evil.example", 403), ("http://127.0.0.1:8080", "null", 403)],
 )  # fmt: skip
 async def test_without_keys_it_is_this_machine_s_own(tmp_path: Path, base: str, origin: str | None, status: int):
-    headers = {} if origin is None else {"origin": origin}
+    headers: dict[str, Any] = {} if origin is None else {"origin": origin}
     async with client(tmp_path / "kill", everybody, base, **headers) as http:
         assert (await http.post("/admin/kill", json={"on": True})).status_code == status
     assert (tmp_path / "kill").exists() is (status == 200)
@@ -108,7 +138,7 @@ async def test_a_source_that_did_not_take_it_is_named_beside_one_that_did(tmp_pa
     (tmp_path / "dead").mkdir()
     kill = Kill({"file": KillFile(tmp_path / "kill"), "redis": KillFile(tmp_path / "dead")}, Metrics(), configured=True)
     app = FastAPI()
-    app.include_router(routes.routes(kill, everybody))
+    app.include_router(routes.routes(kill, everybody, taken))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as http:
         told = (await http.post("/admin/kill", json={"on": False})).json()
     assert told["killed"]  # the configuration still says so
