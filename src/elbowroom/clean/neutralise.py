@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, pairwise
+from typing import Any, NamedTuple
+
+import re2
 
 from elbowroom.clean.control_strings import RULES, Rule
 from elbowroom.clean.sanitise import Cleaned, beyond_plain, sanitise
@@ -43,16 +45,28 @@ _REACH = (
 )
 _BACK = 2  # characters before a first one that a rule looks at
 _APART = 256  # characters a sign for which folding around it is cheaper than folding all
-_FOLDABLE = re.compile(f"[{re.escape(''.join(chr(code) for code in _FOLDS if code < 0x10000))}\U00010000-\U0010ffff]")
+_FOLDING = re.escape("".join(chr(code) for code in _FOLDS if code < 0x10000)) + "\U00010000-\U0010ffff"
+_FOLDABLE = re.compile(f"[{_FOLDING}]")
+# What RE2 reads otherwise than Python does: more counts as a word's here, so that it finds no less.
+_WORDS = r"[\w\x{80}-\x{10ffff}]"
+_SPACES = r"\s\x0b\x1c-\x1f\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
+
+
+class Sign(NamedTuple):
+    """What a text has to hold where one part of the rules is to match."""
+
+    text: str
+    lead: int  # characters of it before the first one of a match
+    pattern: re.Pattern[str]  # it, where the next character is none that rules out a match
 
 
 class Part(NamedTuple):
     """All rules with one first character."""
 
     first: str
-    firsts: tuple[str, ...]  # the characters whose form holds it, where a rule needs no more than that
-    before: tuple[str, ...]  # what stands right before it, where a rule says so
+    signs: tuple[Sign, ...]
     pattern: re.Pattern[str]  # matches that character alone: so it scans at memory's speed, and all in one would not
+    some: Any  # RE2: matches wherever `pattern` does, or more; many times faster where first characters are many
 
 
 class Live(NamedTuple):
@@ -62,18 +76,24 @@ class Live(NamedTuple):
 
     def places(self, text: str, beyond: str | None = None) -> list[int]:
         """Behind which characters of the text a backslash belongs, in order. `beyond`: as in `neutralise`."""
-        folds = not text.isascii() and (beyond is None or _FOLDABLE.search(beyond) is not None)
-        form = None if folds else text
+        form = text if text.isascii() else None
+        data: bytes | None = None
         found: set[int] = set()
         for part in self.parts:
-            signs = [sign for sign in (*part.firsts, *part.before) if sign[0] in text and sign in text]
+            signs = [sign for sign in part.signs if sign.text[0] in text and sign.text in text]
             if not signs:
                 continue
-            if form is None and sum(map(text.count, signs)) * _APART <= len(text):
-                found.update(_near(text, part, signs))
-                continue
-            form = shadow(text, beyond) if form is None else form
-            found.update(_origins(text, form, [match.end() for match in part.pattern.finditer(form)]))
+            if form is None:
+                few = len(text) // _APART
+                every = (match.start() + sign.lead for sign in signs for match in sign.pattern.finditer(text))
+                firsts = list(islice(every, few + 1))
+                if len(firsts) <= few:
+                    found.update(_near(text, part, firsts))
+                    continue
+                form = shadow(text, beyond)
+            data = form.encode("utf-8", "replace") if data is None else data
+            if part.some.search(data) is not None:
+                found.update(_origins(text, form, [match.end() for match in part.pattern.finditer(form)]))
         return sorted(found)
 
     def search(self, text: str) -> bool:
@@ -86,14 +106,35 @@ def compile_rules(rules: Iterable[Rule]) -> Live:
     by_first: dict[str, list[Rule]] = {}
     for rule in rules:
         by_first.setdefault(rule.first, []).append(rule)
-    parts = []
-    for first, some in by_first.items():
-        alone = any(not rule.before for rule in some)
-        firsts = [first, *(chr(code) for code, form in _FOLDS.items() if first in form)] if alone else []
-        before = sorted({rule.before for rule in some} - {""})
-        pattern = re.compile(f"{re.escape(first)}(?={'|'.join(rule.rest for rule in some)})")
-        parts.append(Part(first, tuple(firsts), tuple(before), pattern))
-    return Live(tuple(parts))
+    return Live(tuple(_part(first, some) for first, some in by_first.items()))
+
+
+def _part(first: str, rules: Sequence[Rule]) -> Part:
+    seconds = "".join(sorted(frozenset[str]().union(*(rule.seconds for rule in rules))))
+    befores = sorted({rule.before for rule in rules} - {""})
+    signs = [Sign(before, len(before), _before(before, re.escape(first))) for before in befores]
+    if any(not rule.before for rule in rules):
+        signs.append(Sign(first, 0, _before(first, seconds)))
+        # In a form that stands for several characters the second one can be inside.
+        signs += [
+            Sign(char, 0, _before(char, seconds) if form == first else re.compile(re.escape(char)))
+            for char, form in ((chr(code), form) for code, form in _FOLDS.items())
+            if first in form
+        ]
+    rests = (f"(?<={re.escape(rule.before + first)}){rule.rest}" if rule.before else rule.rest for rule in rules)
+    whole = (
+        re.escape(rule.before + first) + rule.rest.replace(r"\w", _WORDS).replace(r"\s", _SPACES) for rule in rules
+    )
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = 64 << 20  # a tokenizer may add thousands
+    some = re2.compile("|".join(f"(?:{one})" for one in whole).encode(), options=options)
+    return Part(first, tuple(signs), re.compile(f"{re.escape(first)}(?={'|'.join(rests)})"), some)
+
+
+def _before(sign: str, seconds: str) -> re.Pattern[str]:
+    """The sign before one of these characters, or before any that the shadow shows otherwise."""
+    return re.compile(f"{re.escape(sign)}(?=[{seconds}{_FOLDING}])")
 
 
 LIVE = compile_rules(RULES)
@@ -148,26 +189,21 @@ def _fold(match: re.Match[str]) -> str:
     return _FOLDS.get(ord(char), char)
 
 
-def _near(text: str, part: Part, signs: Iterable[str]) -> Iterator[int]:
-    """The places of one part, found by folding what stands around its signs, where these are few."""
-    for sign in signs:
-        lead = len(sign) if sign in part.before else 0
-        at = text.find(sign)
-        while at >= 0:
-            first = at + lead
-            before, own, behind = (
-                _FOLDABLE.sub(_fold, piece)
-                for piece in (
-                    text[max(0, first - _BACK) : first],
-                    text[first : first + 1],
-                    text[first + 1 : first + _REACH],
-                )
+def _near(text: str, part: Part, firsts: Iterable[int]) -> Iterator[int]:
+    """The places of one part, found by folding what stands around its first characters, where these are few."""
+    for first in firsts:
+        before, own, behind = (
+            _FOLDABLE.sub(_fold, piece)
+            for piece in (
+                text[max(0, first - _BACK) : first],
+                text[first : first + 1],
+                text[first + 1 : first + _REACH],
             )
-            form = before + own + behind
-            for offset, char in enumerate(own, start=len(before)):
-                if char == part.first and part.pattern.match(form, offset):
-                    yield first + 1
-            at = text.find(sign, at + 1)
+        )
+        form = before + own + behind
+        for offset, char in enumerate(own, start=len(before)):
+            if char == part.first and part.pattern.match(form, offset):
+                yield first + 1
 
 
 def _origins(text: str, form: str, places: list[int]) -> list[int]:
