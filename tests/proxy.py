@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -55,8 +56,10 @@ def config(upstream: FakeUpstream | str, *, window: int = 16_000, **general: Any
 class RunningProxy:
     """One server. Use as a context manager; `stop()` drains it as SIGTERM would."""
 
-    def __init__(self, text: str, folder: Path) -> None:
-        """`text` is elbowroom.yaml; `folder` takes it, and the traces where `text` says nothing else."""
+    def __init__(self, text: str, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        """`text` is elbowroom.yaml; `folder` takes it, and the traces where `text` says nothing else. `clock`: seconds
+        since 1970.
+        """
         # Here, so that a test of the engine need not load the service.
         from elbowroom_proxy import serving, settings
 
@@ -67,7 +70,7 @@ class RunningProxy:
         self.settings = settings.load(file, environ={})
         self.traces_folder = Path(self.settings.general.traces)
         self.port = free_port()
-        self._server = serving.server(self.settings, "127.0.0.1", self.port)
+        self._server = serving.server(self.settings, "127.0.0.1", self.port, clock)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
 
     @property

@@ -78,6 +78,7 @@ class RedisLedger:
         self._agreed = -AGREED  # when that was found out, by our clock
         self._calendar = Calendar(ZoneInfo)
         self._hold, self._over, self._renew = scripts("hold"), scripts("over"), scripts("renew")
+        self._probe = scripts("probe")
         self._levels: dict[int, Levels] = {}  # by the identity of an account: there is one of each in a configuration
         self._lines: dict[str, Lines] = {}  # by hold
         self._seen: dict[tuple[str, str, str], tuple[float, Sums]] = {}  # when each level was last told of
@@ -212,10 +213,10 @@ class RedisLedger:
         return tuple(one for one in found if one is not None)
 
     async def healthy(self) -> bool:
-        """Whether it answers now; asks even while it is left alone."""
+        """Whether it would hold now; asks even while it is left alone."""
         self._commands.try_again()
         try:
-            await self._commands.ask(("GET", f"{prefix('')}epoch"))
+            await self._ask(self._probe.known((f"{prefix('')}epoch",), ()), self._probe)
         except LedgerUnavailable:
             return False
         return self._server.unfit is None

@@ -9,7 +9,7 @@ import redis
 
 from elbowroom_proxy.stores.scripts import Script, script
 
-NAMES = ("hold", "over", "renew")
+NAMES = ("hold", "over", "renew", "probe")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -33,7 +33,7 @@ def test_it_is_called_by_its_name_or_whole():
 @pytest.mark.parametrize("name", NAMES)
 def test_what_gives_room_back_works_without_memory_and_what_takes_it_does_not(name: str):
     first = script(name).text.splitlines()[0]
-    assert first == (b"#!lua" if name == "hold" else b"#!lua flags=allow-oom")
+    assert first == (b"#!lua" if name in {"hold", "probe"} else b"#!lua flags=allow-oom")
 
 
 @pytest.mark.parametrize("name", NAMES)
