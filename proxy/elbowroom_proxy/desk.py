@@ -52,6 +52,7 @@ class Desk:
         self._keep = keep
         self._limits = limits
         self._now = now
+        self._adding_up = asyncio.Lock()  # one at a time: it takes a core
 
     @property
     def now(self) -> int:
@@ -103,7 +104,8 @@ class Desk:
             )
             return structs.replace(found, orgs=orgs, indexed=self._crawl.indexed(found.indexed))
 
-        overview = await _read(add_up)
+        async with self._adding_up:
+            overview = await _read(add_up)
         self._record("overview", reader, found=overview.requests, filters=filters)
         return overview
 

@@ -20,6 +20,7 @@ from tests.records import owned, put, told
 
 EVERYBODY = Scope()
 TEN, ELEVEN = 1772359200000, 1772362800000  # 1 March 2026, 10:00 and 11:00 UTC, in milliseconds
+HOUR = ELEVEN - TEN
 ROWS = [
     told("a", 8, **owned("acme", "acme-org", "support"), query_class="how_to", conversation_id="c1", dropped=["stale"]),
     told("b", 9, **owned("acme", "acme-org"), client_request_id="mine", admitted=2, dropped=["stale", "duplicate"]),
@@ -181,6 +182,16 @@ def test_everything_is_added_up(full):
     assert overview.hours[3] == Hour(ELEVEN, 1, 1)
     assert overview.overhead_ms.n == 5
     assert overview.count_error == Spread()
+    assert overview.left_off == 0
+
+
+@pytest.mark.parametrize("most", [2, 5])
+def test_of_very_many_the_latest_are_added_up_and_it_says_so(full, monkeypatch, most):
+    monkeypatch.setattr("elbowroom_proxy.indexes._questions.MOST", most)
+    overview = full.overview(Filters(), EVERYBODY)
+    assert (overview.requests, overview.left_off) == (most, 5 - most)
+    assert [one.at for one in overview.hours] == [TEN + at * HOUR for at in (1, 2)] if most == 2 else overview.hours
+    assert overview.reasons == (() if most == 2 else (Named("stale", 2), Named("duplicate", 1)))
 
 
 def test_what_each_organisation_took_is_added_up_the_most_first(index, tmp_path):

@@ -27,6 +27,20 @@ _EQUAL = {
     "code": "code",
     "over_budget": "over_budget",
 }
+# By a subquery where that column has an index, so that it is used whatever else is asked.
+_ELSE = {
+    "conversation": "rows.id IN (SELECT id FROM rows WHERE conversation_id = ?)",
+    "reason": "rows.id IN (SELECT row FROM drops WHERE reason = ?)",
+    "invented": "(invented > 0) = ?",
+    "tainted": "(tainted > 0) = ?",
+    "since": "at >= ?",
+    "until": "at < ?",
+}
+MOST = 100_000  # requests in an overview: what one takes is bounded, however long records are kept
+_PICKED = (
+    "at, org, query_class, mode, model, code, status, over_budget, disconnected, admitted, documents, verified,"
+    " invented, uncited, billed, completion, micro_usd, count_error, overhead_ms"
+)
 _HOUR = 3_600_000  # ms
 _ERRORS = (None, -100, -10, -1, 0, 1, 10, 100, None)  # edges, tokens
 _OVERHEADS = (None, 1, 2, 3, 5, 10, 25, 50, 100, 250, 1000, None)  # edges, ms
@@ -34,81 +48,69 @@ _OVERHEADS = (None, 1, 2, 3, 5, 10, 25, 50, 100, 250, 1000, None)  # edges, ms
 
 def where(filters: Filters, scope: Scope) -> tuple[str, list[Any]]:
     """The condition, and the values for its question marks. The scope always holds."""
-    terms = [f"{column} = ?" for name, column in _EQUAL.items() if getattr(filters, name) is not None]
-    values = [getattr(filters, name) for name in _EQUAL if getattr(filters, name) is not None]
+    terms: list[str] = []
+    values: list[Any] = []
 
     def also(term: str, *more: Any) -> None:
         terms.append(term)
         values.extend(more)
 
+    for name, term in {**{name: f"{column} = ?" for name, column in _EQUAL.items()}, **_ELSE}.items():
+        if (value := getattr(filters, name)) is not None:
+            also(term, value)
     for column, own in (("tenant", scope.tenant), ("org", scope.org)):
         if own is not None:
             also(f"{column} = ?", own)
-    # By a subquery, so that the index of that column is used whatever else is asked.
     if filters.id is not None:
         also(
             "rows.id IN (SELECT id FROM rows WHERE trace_id = ? UNION ALL SELECT id FROM rows WHERE request_id = ?"
             " UNION ALL SELECT id FROM rows WHERE client_request_id = ?)",
             *[filters.id] * 3,
         )
-    if filters.conversation is not None:
-        also("rows.id IN (SELECT id FROM rows WHERE conversation_id = ?)", filters.conversation)
     if filters.policy is not None:
         also("(policy = ? OR substr(policy_digest, 1, ?) = ?)", filters.policy, len(filters.policy), filters.policy)
-    if filters.reason is not None:
-        also("rows.id IN (SELECT row FROM drops WHERE reason = ?)", filters.reason)
-    if filters.invented is not None:
-        also("(invented > 0) = ?", filters.invented)
-    if filters.tainted is not None:
-        also("(tainted > 0) = ?", filters.tainted)
     if filters.status is not None:
         also("status = ?" if filters.status > 9 else "status / 100 = ?", filters.status)
-    if filters.since is not None:
-        also("at >= ?", filters.since)
-    if filters.until is not None:
-        also("at < ?", filters.until)
     return " AND ".join(terms), values
 
 
 def overview(ask: Ask, filters: Filters, scope: Scope, indexed: Indexed) -> Overview:
-    """All that fits, in one page."""
+    """The latest `MOST` that fit, in one page. The wide table is read once; the rest is asked of what was picked, in a
+    temporary table that goes with the connection.
+    """
     holds, values = where(filters, scope)
-
-    def named(column: str) -> tuple[Named, ...]:
-        return tuple(
-            Named(name, n)
-            for name, n in ask(
-                f"SELECT {column}, count(*) FROM rows WHERE {holds} AND {column} IS NOT NULL"
-                " GROUP BY 1 ORDER BY 2 DESC, 1",
-                values,
-            )
-        )
-
+    ask(
+        f"CREATE TEMPORARY TABLE picked AS SELECT rows.id AS row, {_PICKED} FROM rows WHERE {holds}"
+        " ORDER BY at DESC, rows.id DESC LIMIT ?",
+        [*values, MOST],
+    )
     sums = ask(
         "SELECT count(*), sum(status >= 400), sum(over_budget), sum(disconnected), sum(admitted),"
-        f" sum(documents), sum(verified), sum(invented), sum(uncited), sum(invented > 0) FROM rows WHERE {holds}",
-        values,
+        " sum(documents), sum(verified), sum(invented), sum(uncited), sum(invented > 0) FROM picked",
+        (),
     )
     requests, failed, over, gone, admitted, documents, verified, invented, uncited, with_invented = (
         one or 0 for one in sums[0]
     )
+    all_of_them = requests
+    if requests == MOST:
+        ((all_of_them,),) = ask(f"SELECT count(*) FROM rows WHERE {holds}", values)
     orgs = ask(
         "SELECT org, count(*), ifnull(sum(billed), 0), ifnull(sum(completion), 0), ifnull(sum(micro_usd), 0)"
-        f" FROM rows WHERE {holds} GROUP BY 1 ORDER BY 5 DESC, 3 DESC, 1",
-        values,
+        " FROM picked GROUP BY 1 ORDER BY 5 DESC, 3 DESC, 1",
+        (),
     )
     hours = ask(
-        f"SELECT at - at % {_HOUR}, count(*), ifnull(sum(status >= 400), 0) FROM rows WHERE {holds}"
-        " GROUP BY 1 ORDER BY 1",
-        values,
+        f"SELECT at - at % {_HOUR}, count(*), ifnull(sum(status >= 400), 0) FROM picked GROUP BY 1 ORDER BY 1", ()
     )
+    # The order of a cross join stands: what was picked has no index that drops could be looked up in.
     reasons = ask(
-        f"SELECT reason, sum(n) FROM drops WHERE row IN (SELECT rows.id FROM rows WHERE {holds})"
-        " GROUP BY 1 ORDER BY 2 DESC, 1",
-        values,
+        "SELECT reason, sum(n) FROM picked CROSS JOIN drops WHERE drops.row = picked.row GROUP BY 1 ORDER BY 2 DESC, 1",
+        (),
     )
     return Overview(
         requests=requests,
+        left_off=all_of_them - requests,
         failed=failed,
         over_budget=over,
         disconnected=gone,
@@ -116,12 +118,12 @@ def overview(ask: Ask, filters: Filters, scope: Scope, indexed: Indexed) -> Over
         documents=documents,
         orgs=tuple(Spent(*one) for one in orgs),
         reasons=tuple(Named(*one) for one in reasons),
-        classes=named("query_class"),
-        modes=named("mode"),
-        models=named("model"),
-        codes=named("code"),
-        count_error=_spread(ask, "count_error", _ERRORS, holds, values),
-        overhead_ms=_spread(ask, "overhead_ms", _OVERHEADS, holds, values),
+        classes=_named(ask, "query_class"),
+        modes=_named(ask, "mode"),
+        models=_named(ask, "model"),
+        codes=_named(ask, "code"),
+        count_error=_spread(ask, "count_error", _ERRORS),
+        overhead_ms=_spread(ask, "overhead_ms", _OVERHEADS),
         verified=verified,
         invented=invented,
         uncited=uncited,
@@ -131,18 +133,22 @@ def overview(ask: Ask, filters: Filters, scope: Scope, indexed: Indexed) -> Over
     )
 
 
-def _spread(ask: Ask, column: str, edges: Sequence[float | None], holds: str, values: Sequence[Any]) -> Spread:
-    of = f"FROM rows WHERE {holds} AND {column} IS NOT NULL"
-    ((n, least, most),) = ask(f"SELECT count(*), min({column}), max({column}) {of}", values)
+def _named(ask: Ask, column: str) -> tuple[Named, ...]:
+    said = f"SELECT {column}, count(*) FROM picked WHERE {column} IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
+    return tuple(Named(name, n) for name, n in ask(said, ()))
+
+
+def _spread(ask: Ask, column: str, edges: Sequence[float | None]) -> Spread:
+    of = f"FROM picked WHERE {column} IS NOT NULL"
+    sums = ", ".join(f"sum({_between(column, *pair)})" for pair in pairwise(edges))
+    ((n, least, most, *counts),) = ask(f"SELECT count(*), min({column}), max({column}), {sums} {of}", ())
     if not n:
         return Spread()
     # The nearest rank: at least so many hundredths of all values are no greater.
     ranks = [-(-n * share // 100) for share in (50, 95, 99)]
     ranked = f"SELECT {column} AS value, row_number() OVER (ORDER BY {column}) AS rank {of}"
-    found = ask(f"SELECT rank, value FROM ({ranked}) WHERE rank IN (?, ?, ?)", [*values, *ranks])
+    found = ask(f"SELECT rank, value FROM ({ranked}) AS ranked WHERE rank IN (?, ?, ?)", ranks)
     at: dict[int, float] = {rank: value for rank, value in found}  # noqa: C416 - a row is any sequence
-    sums = ", ".join(f"sum({_between(column, *pair)})" for pair in pairwise(edges))
-    (counts,) = ask(f"SELECT {sums} {of}", values)
     buckets = tuple(Bucket(*pair, found) for pair, found in zip(pairwise(edges), counts, strict=True))
     p50, p95, p99 = (at[rank] for rank in ranks)
     return Spread(n, least, p50, p95, p99, most, buckets)

@@ -182,6 +182,7 @@ class SqliteIndex:
     def _connect(self, timeout: float) -> sqlite3.Connection:
         db = sqlite3.connect(self._file, timeout=timeout, isolation_level=None, check_same_thread=False)
         db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA temp_store = MEMORY")
         return db
 
     def _opened(self) -> sqlite3.Connection:

@@ -124,9 +124,10 @@ class Hour(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True):
-    """All requests of a range in one page."""
+    """All requests of a range in one page; of very many the latest."""
 
     requests: int
+    left_off: int  # earlier ones of the range, that are in none of the numbers below
     failed: int  # status 400 and above
     over_budget: int
     disconnected: int

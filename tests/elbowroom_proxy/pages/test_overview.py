@@ -12,9 +12,9 @@ NOW = 500_000 * HOUR
 def overview(*orgs: Spent) -> Overview:
     nothing = Spread()
     return Overview(
-        requests=1, failed=0, over_budget=0, disconnected=0, admitted=0, documents=0, orgs=orgs, reasons=(), classes=(),
-        modes=(), models=(), codes=(), count_error=nothing, overhead_ms=nothing, verified=0, invented=0, uncited=0,
-        with_invented=0, hours=(), indexed=Indexed(),
+        requests=1, left_off=0, failed=0, over_budget=0, disconnected=0, admitted=0, documents=0, orgs=orgs, reasons=(),
+        classes=(), modes=(), models=(), codes=(), count_error=nothing, overhead_ms=nothing, verified=0, invented=0,
+        uncited=0, with_invented=0, hours=(), indexed=Indexed(),
     )  # fmt: skip
 
 

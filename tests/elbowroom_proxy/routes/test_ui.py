@@ -221,6 +221,14 @@ def test_the_overview_adds_up(desk):
         assert said in told
     assert "requests 1 failed 0" in get(desk, "/ui/overview", tenant="acme", reason="ignored here")
     assert "No requests in the range." in get(desk, "/ui/overview", tenant="nobody")
+    assert "left off" not in told
+
+
+def test_an_overview_of_very_many_says_that_it_is_not_all(desk, monkeypatch):
+    monkeypatch.setattr("elbowroom_proxy.indexes._questions.MOST", 1)
+    told = get(desk, "/ui/overview")
+    assert "All numbers below are of the latest 1 requests;" in told
+    assert "earlier ones are left off" in told
 
 
 def test_the_sweep_is_shown_where_one_was_drawn(desk):
