@@ -1,4 +1,5 @@
-"""`make screenshots`: asks a proxy of its own what the demo asks, and more, and takes pictures of its review desk.
+"""`make screenshots`: asks a proxy of its own what the demo asks, and more, and takes pictures of its review desk;
+then of one over what the demo day leaves.
 
 Knows: which pages the pictures in docs/images show, and how their requests come about.
 Does not know: how a page is made. The browser and the upstream are those of the tests.
@@ -6,6 +7,7 @@ Does not know: how a page is made. The browser and the upstream are those of the
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import sys
 from pathlib import Path
@@ -18,13 +20,22 @@ from selenium.webdriver.common.by import By
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from elbowroom_proxy.cli.samples import samples  # noqa: E402 - the tests' browser lies beside this folder
-from elbowroom_proxy.serving import log_to_stderr  # noqa: E402
+from elbowroom_proxy import settings  # noqa: E402 - the tests' browser lies beside this folder
+from elbowroom_proxy.cli.day import plan, store  # noqa: E402
+from elbowroom_proxy.cli.day.walk import walk  # noqa: E402
+from elbowroom_proxy.cli.demo import serving  # noqa: E402
+from elbowroom_proxy.cli.samples import samples  # noqa: E402
+from elbowroom_proxy.serving import log_to_stderr, server  # noqa: E402
 from tests import holders  # noqa: E402
 from tests.browser import Browser  # noqa: E402
 from tests.proxy import RunningProxy, wait_until  # noqa: E402
 from tests.upstream import FakeUpstream, answer_json, completion  # noqa: E402
 
+INCIDENT, REPLAYED, AFTERNOON = (
+    ROOT / "docs" / "images" / f"incident-{name}.png" for name in ("trace", "replay", "list")
+)
+DAY = dt.date(2026, 11, 2)
+MENDED = "  - {id: intranet, authority: 0.3, freshness_days: 365}\n"  # as docs/incident-review.md has it
 ASKER, READER = "sk-eb-asks-for-the-pictures", "sk-eb-reads-for-the-pictures"
 LIST, TRACE, OVERVIEW, PHONE = (
     ROOT / "docs" / "images" / f"desk-{name}.png" for name in ("list", "trace", "overview", "phone")
@@ -70,7 +81,11 @@ def configured(upstream: FakeUpstream, folder: Path) -> str:
     return json.dumps({
         "model_list": [*demo, scripted],
         "traces": {"capture": "redacted"},
-        "general_settings": {"secret": "a secret of the pictures, no more", **general},
+        "general_settings": {
+            "secret": "a secret of the pictures, no more",
+            "ledger": {"store": "memory", "volatile": True},
+            **general,
+        },
     })  # fmt: skip
 
 
@@ -109,6 +124,8 @@ def ask(client: httpx.Client, body: dict[str, Any]) -> str:
 
 def main() -> int:
     """0: the pictures lie in docs/images."""
+    with TemporaryDirectory() as name:
+        shoot_incident(Path(name))
     log_to_stderr()
     with TemporaryDirectory() as name, FakeUpstream() as upstream:
         folder = Path(name)
@@ -135,19 +152,12 @@ def main() -> int:
 
 
 def shoot(url: str, trace: str, folder: Path) -> None:
-    """The four pictures."""
+    """The four pictures of docs/review-desk.md."""
     browser = Browser(folder / "profile")
     driver = browser.driver
     try:
-        driver.get(f"{url}/ui")
-        driver.find_element(By.ID, "key").send_keys(READER)
-        browser.follow(driver.find_element(By.CSS_SELECTOR, "form button"))
-
-        def listed() -> bool:
-            driver.get(f"{url}/ui?id={trace}")
-            return bool(driver.find_elements(By.CSS_SELECTOR, "tbody tr"))
-
-        wait_until(listed)
+        enter(browser, url, READER)
+        find(browser, url, trace)
         for file, path, size, dark in (
             (LIST, "/ui", (1280, 860), False),
             (TRACE, f"/ui/traces/{trace}", (1280, 1160), False),
@@ -159,6 +169,49 @@ def shoot(url: str, trace: str, folder: Path) -> None:
             driver.save_screenshot(str(file))
     finally:
         browser.close()
+
+
+def shoot_incident(folder: Path) -> None:
+    """The three pictures of docs/incident-review.md."""
+    day = folder / "day"
+    keys = store.make(day)
+    walk(day, plan.day(DAY, 1, 240), keys)
+    with (day / "support" / "sources.yaml").open("a") as sources:
+        sources.write(MENDED)
+    log_to_stderr()
+    browser = Browser(folder / "profile")
+    driver = browser.driver
+    try:
+        with serving(server(settings.load(day / store.FILE, environ={}), "127.0.0.1", 0)) as url:
+            enter(browser, url, keys["reviewer"])
+            find(browser, url, "portal-1542")
+            browser.as_wide_as((1280, 560), dark=False)
+            driver.get(f"{url}/ui?team=support&since={DAY}T15:30&until={DAY}T16:00")
+            driver.save_screenshot(str(AFTERNOON))
+            browser.as_wide_as((1280, 700), dark=False)
+            driver.get(f"{url}/ui/traces/portal-1542")
+            driver.save_screenshot(str(INCIDENT))
+            browser.follow(driver.find_element(By.CSS_SELECTOR, "form[action$='/replay#replay'] button"))
+            driver.save_screenshot(str(REPLAYED))
+    finally:
+        browser.close()
+
+
+def enter(browser: Browser, url: str, key: str) -> None:
+    """Logs in."""
+    browser.driver.get(f"{url}/ui")
+    browser.driver.find_element(By.ID, "key").send_keys(key)
+    browser.follow(browser.driver.find_element(By.CSS_SELECTOR, "form button"))
+
+
+def find(browser: Browser, url: str, ident: str) -> None:
+    """Returns as soon as the index has it."""
+
+    def listed() -> bool:
+        browser.driver.get(f"{url}/ui?id={ident}")
+        return bool(browser.driver.find_elements(By.CSS_SELECTOR, "tbody tr"))
+
+    wait_until(listed)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ class Clock:
 def walk(folder: Path, day: Day, keys: Mapping[str, str]) -> list[Done]:
     """Each request of the day, in order; all traces are written when it returns."""
     service.log_to_stderr(logging.CRITICAL)  # refusals and failures are meant
-    with serving(upstream.server(day.scripts, _meter(store.configure(folder, "http://127.0.0.1:9")))) as address:
+    with serving(upstream.server(day.scripts, meter(store.configure(folder, "http://127.0.0.1:9")))) as address:
         configured = settings.load(store.configure(folder, address), environ={})
         clock = Clock()
         clock.at = day.steps[0].at
@@ -62,7 +62,7 @@ def walk(folder: Path, day: Day, keys: Mapping[str, str]) -> list[Done]:
     return done
 
 
-def _meter(file: Path) -> Till:
+def meter(file: Path) -> Till:
     """Bills as the proxy counts."""
     configured: Settings = settings.load(file, environ={})
     tokens = Tokens(Vocabularies(), secret=settings.keys(configured.general).counts)
