@@ -47,6 +47,7 @@ from elbowroom_proxy.rerankers.lexical import bm25
 from elbowroom_proxy.routes import budgets, errors, health, kill, metrics, models, traces, ui
 from elbowroom_proxy.routes.chat import Chat
 from elbowroom_proxy.routes.door import Door
+from elbowroom_proxy.routes.hot import Hot
 from elbowroom_proxy.session import Sessions
 from elbowroom_proxy.settings import STATE, Keys, Settings
 from elbowroom_proxy.shadow import Shadows
@@ -326,15 +327,17 @@ def create_app(settings: Settings, keys: Keys, clock: Callable[[], float] = time
         finally:
             await service.close()
 
-    app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app = Hot(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.service = service
     errors.install(app)
     chat = Chat(lambda: service.flow)
-    app.router.routes.extend(Route(path, chat, methods=["POST"], include_in_schema=False) for path in CHAT_PATHS)
+    hot = dict.fromkeys(CHAT_PATHS, chat)
     for route in RELAYED:
         relayed = Chat(lambda: service.flow, partial(Relaying, route=route))
-        for path in (f"/v1/{route}", f"/{route}"):
-            app.router.routes.append(Route(path, relayed, methods=["POST"], include_in_schema=False))
+        hot |= dict.fromkeys((f"/v1/{route}", f"/{route}"), relayed)
+    app.answer_first(hot)
+    # So that any other method is known to be wrong there.
+    app.router.routes.extend(Route(path, one, methods=["POST"], include_in_schema=False) for path, one in hot.items())
     app.include_router(models.routes(lambda: service.flow.catalog, service.identify))
     app.include_router(health.routes(service.parts()))
     app.include_router(metrics.routes(service.metrics))
