@@ -25,6 +25,7 @@ from elbowroom.budget.sums import (
     Sums,
     all_standing,
     checked,
+    nothing_left,
     overrun,
     refusing,
 )
@@ -189,7 +190,8 @@ class MemoryLedger:
     def glance(self, account: Account) -> tuple[Standing, ...]:
         """The limits that would refuse any request at all."""
         levels = self._read(self._org(account), account, self._clock(), LEAST)
-        return refusing(all_standing(levels, LEAST, 1))
+        # Every request asks, and hardly one is refused.
+        return refusing(all_standing((one for one in levels if nothing_left(one)), LEAST, 1))
 
     def faults(self) -> tuple[str, ...]:
         """None: what is lost is lost with the process, and whoever configured it was told."""

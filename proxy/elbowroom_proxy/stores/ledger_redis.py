@@ -27,6 +27,7 @@ from elbowroom.budget.sums import (
     Sums,
     all_standing,
     checked,
+    nothing_left,
     overrun,
     refusing,
 )
@@ -203,8 +204,10 @@ class RedisLedger:
         for entity in account.entities:
             seen = self._seen.get((account.org, entity.kind, entity.name))
             if seen is not None and seen[0] >= oldest:
-                limits = refusing(all_standing((structs.replace(seen[1], entity=entity),), LEAST, 1))
-                found += [one for one in limits if one.limit == "max_parallel_requests" or one.reset > now]
+                sums = seen[1] if seen[1].entity is entity else structs.replace(seen[1], entity=entity)
+                if nothing_left(sums):  # every request asks, and hardly one is refused
+                    limits = refusing(all_standing((sums,), LEAST, 1))
+                    found += [one for one in limits if one.limit == "max_parallel_requests" or one.reset > now]
         return tuple(found)
 
     def faults(self) -> tuple[str, ...]:

@@ -65,6 +65,18 @@ def all_standing(levels: Iterable[Sums], asked: Amounts = NOTHING, requests: int
     return tuple(found)
 
 
+def nothing_left(sums: Sums) -> bool:
+    """Whether any limit of that level would refuse any request at all."""
+    limits, spent, held = sums.entity.limits, sums.spent, sums.held
+    return (
+        (limits.rpm is not None and sums.requests >= limits.rpm)
+        or (limits.tpm is not None and sums.rate_tokens + LEAST.rate_tokens > limits.tpm)
+        or (limits.parallel is not None and sums.open >= limits.parallel)
+        or (limits.tokens is not None and spent.tokens + held.tokens + LEAST.tokens > limits.tokens)
+        or (limits.micro_usd is not None and spent.micro_usd + held.micro_usd + LEAST.micro_usd > limits.micro_usd)
+    )
+
+
 def refusing(limits: Iterable[Standing]) -> tuple[Standing, ...]:
     """Those that have no room for what is asked."""
     return tuple(one for one in limits if one.spent + one.held + one.asked > one.most)

@@ -21,10 +21,14 @@ class Window:
         self.requests = 0  # in the window when it was last looked at
         self.tokens = 0
         self._seconds: dict[int, list[int]] = {}
+        self._first = 0  # the oldest second that may be in there
 
     def slide(self, now: float) -> None:
         """Forgets what has gone out."""
         first = int(now) - SECONDS
+        if first == self._first:
+            return
+        self._first = first
         for second in [second for second in self._seconds if second < first]:
             requests, tokens = self._seconds.pop(second)
             self.requests -= requests
@@ -53,9 +57,11 @@ class Window:
 
     def _free(self, now: float, which: int, left: int, most: int) -> int:
         free = int(now)
+        if 0 <= left <= most:
+            return free
         for second in sorted(self._seconds):
-            if 0 <= left <= most:
-                break
             left -= self._seconds[second][which]
             free = second + KEPT
+            if 0 <= left <= most:
+                break
         return free

@@ -8,7 +8,7 @@ import pytest
 
 from elbowroom.budget.hold import Amounts, Standing
 from elbowroom.budget.limits import Entity, Limits
-from elbowroom.budget.sums import LEAST, MOST, Sums, all_standing, checked, overrun, refusing
+from elbowroom.budget.sums import LEAST, MOST, Sums, all_standing, checked, nothing_left, overrun, refusing
 
 SUMS = {
     "open": 2,
@@ -45,6 +45,18 @@ def test_a_level_without_limits_has_none_to_tell_of():
 @pytest.mark.parametrize(("micro_usd", "refuses"), [(99, True), (100, False)])
 def test_what_costs_nothing_is_refused_only_where_more_was_spent_than_there_is(micro_usd, refuses):
     assert bool(refusing(all_standing([level(micro_usd=micro_usd)], LEAST, 1))) is refuses
+
+
+@pytest.mark.parametrize("name", ["rpm", "tpm", "parallel", "tokens", "micro_usd"])
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_nothing_is_left_where_a_limit_refuses_the_least_that_can_be_asked(name, more):
+    kept = {"rpm": 5, "tpm": 700, "parallel": 2, "tokens": 1_500, "micro_usd": 100}
+    found = level(**{name: kept[name] + more})
+    assert nothing_left(found) is bool(refusing(all_standing([found], LEAST, 1)))
+
+
+def test_where_nothing_is_limited_something_is_left():
+    assert not nothing_left(level())
 
 
 def test_an_overrun_is_what_is_above_each_part_of_the_hold():
