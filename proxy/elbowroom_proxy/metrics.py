@@ -137,6 +137,10 @@ class Metrics:
             "elbowroom_calls_flagged", "Calls in answers that were not handed on, or were tainted", ["why"],
             registry=registry,
         )  # fmt: skip
+        for kind in ("images", "links"):
+            self.links.labels(kind)
+        for why in ("refused", "tainted"):
+            self.calls.labels(why)
         self.shadows = Counter(
             "elbowroom_shadows", "Requests in shadow by what became of the proposal", ["result"], registry=registry
         )
@@ -220,14 +224,14 @@ class Metrics:
         """Brings what follows somebody else's numbers up to date. Another worker shows what was seen last."""
         for one in self._watched:
             now = getattr(one.kept_by, one.name)
-            one.counter.inc(now - one.shown[0])
-            one.shown[0] = now
+            if now != one.shown[0]:
+                one.counter.inc(now - one.shown[0])
+                one.shown[0] = now
         for gauge, number in self._gauged:
             gauge.set(number())
 
     def tell(self, told: Mapping[str, Any]) -> None:
         """Counts one request by its trace record."""
-        self.look()
         self.open.dec()
         status = "disconnected" if told["disconnected"] else str(told["status"])
         self.requests.labels(told["model"] or "", told["query_class"] or "", status).inc()
@@ -250,6 +254,8 @@ class Metrics:
             self.citations.labels("verified").inc(len(told["cited"]["verified"]))
             self.citations.labels("invented").inc(len(told["cited"]["invented"]))
         for kind, number in told["links_flagged"].items():
-            self.links.labels(kind).inc(number)
-        self.calls.labels("refused").inc(told["calls_refused"])
-        self.calls.labels("tainted").inc(told["calls_tainted"])
+            if number:
+                self.links.labels(kind).inc(number)
+        for why in ("refused", "tainted"):
+            if number := told[f"calls_{why}"]:
+                self.calls.labels(why).inc(number)

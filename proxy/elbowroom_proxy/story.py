@@ -73,8 +73,8 @@ class Story:
         clock: Callable[[], float] = time.time,
     ) -> None:
         """`clock`: seconds since 1970."""
-        self.trace_id = token_hex(16)
-        self.request_id = f"req_{token_hex(12)}"
+        drawn = token_hex(28)  # once, since that asks the system
+        self.trace_id, self.request_id = drawn[:32], f"req_{drawn[32:]}"
         self.principal: Principal | None = None
         self.request: Request | None = None
         self.model: Model | None = None
@@ -286,7 +286,7 @@ class Story:
 
     def _kept(self) -> Texts | None:
         """What is to be kept beside the record, which is told of it."""
-        if self._keeper is None:
+        if self._keeper is None or (self.request is None and self.policy is None):
             return None
         said = self.said
         seen = Seen(

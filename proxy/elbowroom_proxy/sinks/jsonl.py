@@ -32,6 +32,7 @@ from elbowroom_proxy.sinks.line import encode
 MAX_QUEUE = 1024  # records that wait for the disk
 MAX_TEXTS = 64 << 20  # bytes of texts that wait with them
 BATCH = 256  # records that are signed together
+GATHER = 0.01  # seconds that a record waits for others: to wake a thread costs more than to write a line
 MINUTE = 60.0  # seconds between two heads in the log
 TIDY = 10  # minutes between two looks at what is past its time
 INTENTS = "intents"  # the folder of what is said before a request leaves, a chain of its own
@@ -91,6 +92,7 @@ class JsonlSink:
         self._probe: asyncio.Future[bool] | None = None
         self._guard = threading.Lock()  # of the number above
         self._queue: queue.Queue[_Item] = queue.Queue(max_queue)
+        self._hurry = threading.Event()  # somebody waits for what is queued
         self._thread = threading.Thread(target=self._run, name="elbowroom-traces", daemon=True)
         self._thread.start()
 
@@ -126,6 +128,7 @@ class JsonlSink:
         said: asyncio.Future[None] = loop.create_future()
         try:
             self._queue.put_nowait(_Intent(intent, said, loop))
+            self._hurry.set()
             await asyncio.wait_for(said, PATIENCE)
         except (queue.Full, OSError, TimeoutError) as error:
             raise TraceUnavailable("This request cannot be recorded at the moment, so it is not sent.") from error
@@ -153,6 +156,7 @@ class JsonlSink:
     def _finish(self) -> None:
         if self._thread.is_alive():
             self._queue.put(None)
+            self._hurry.set()
             self._thread.join()
 
     # --- the thread ---------------------------------------------------------------------------------------------------
@@ -179,6 +183,8 @@ class JsonlSink:
         batch: list[_Item] = []
         try:
             batch.append(self._queue.get(timeout=max(seconds, 0)))
+            self._hurry.wait(GATHER)
+            self._hurry.clear()
             while len(batch) < BATCH:
                 batch.append(self._queue.get_nowait())
         except queue.Empty:
