@@ -19,7 +19,7 @@ from elbowroom_proxy.sinks.beside import CAPTURES, INSTRUCTIONS, POLICIES, put
 from elbowroom_proxy.sinks.chained import lines_of, named
 from elbowroom_proxy.sinks.line import decode
 from elbowroom_proxy.sinks.locks import abandoned, lock
-from elbowroom_proxy.sinks.read import backwards
+from elbowroom_proxy.sinks.read import backwards, day_of
 
 REMOVED = "removed"  # signed words about files that went
 HOLDS = "holds"  # one file a record that must stay
@@ -84,6 +84,9 @@ class Keeping:
     def _gone(self, path: Path, why: str, now: datetime) -> bool:
         with abandoned(path) as file:
             if file is None:
+                return False
+            if (day := day_of(path)) not in (None, path.name[:10]):
+                log.error("trace_file_misnamed", file=path.name, day=day)
                 return False
             word = _word(path, why, now)
             if word is not None:

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from elbowroom_proxy.sinks.line import decode
+from elbowroom_proxy.sinks.line import decode, plain
 
 IDS = ("trace_id", "request_id", "client_request_id")
 BLOCK = 1 << 16  # bytes read at once, from a file's end
@@ -53,6 +53,13 @@ def backwards(path: Path) -> Iterator[bytes]:
             tail = first + tail
     if tail is not None:
         yield tail
+
+
+def day_of(path: Path) -> str | None:
+    """The day of a file's last record, which its name should say as well; None where there is none, or it says none."""
+    last = next(backwards(path), None)
+    time = (plain(last) or {}).get("time") if last is not None else None
+    return time[:10] if isinstance(time, str) else None
 
 
 def _records(path: Path, containing: str) -> Iterator[dict[str, Any]]:

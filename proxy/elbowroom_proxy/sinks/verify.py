@@ -19,6 +19,7 @@ from elbowroom_proxy.sinks import line
 from elbowroom_proxy.sinks.chained import HEADS, heads_of, lines_of, named
 from elbowroom_proxy.sinks.jsonl import INTENTS
 from elbowroom_proxy.sinks.keeping import REMOVED
+from elbowroom_proxy.sinks.read import day_of
 
 FIRST_CHAINED = 2  # the version of records from which on each is in a chain
 
@@ -109,12 +110,19 @@ class _Folder:
                     proof.line(raw, f"{path.name}:{at}")
                     if ids is not None:
                         ids(_trace_id(raw))
+                self._named_rightly(path)
             proof.end()
             self.findings += proof.findings
             self.lines += proof.lines
             self.sealed += proof.sealed
             self.unsealed += proof.unsealed
             self.removed += proof.removed
+
+    def _named_rightly(self, path: Path) -> None:
+        """By its name a file is taken for past its time."""
+        if (day := day_of(path)) not in (None, path.name[:10]):
+            says = f"its name says {path.name[:10]}, its lines are of {day}"
+            self.findings.append(Finding("moved", path.name, says))
 
     def _whole_lines(self, path: Path) -> Iterator[tuple[int, bytes]]:
         for at, raw in enumerate(lines_of(path), start=1):

@@ -6,6 +6,7 @@ import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
 from elbowroom.account.chain import unsealed
 from elbowroom_proxy.ports import Capture, Texts
@@ -66,6 +67,18 @@ def test_a_pass_removes_so_many_and_the_next_one_goes_on(folder, monkeypatch):
     assert Keeping(folder, KEY, days=1).tidy(NOW) == 1
     assert Keeping(folder, KEY, days=1).tidy(NOW) == 1
     assert days(folder) == [DAYS[2]]
+
+
+def test_a_file_that_was_given_an_older_name_is_not_removed_for_it(folder):
+    """Else whoever may rename, and has no key, would have a file removed with a word that is signed."""
+    (young,) = folder.glob(f"{DAYS[2]}-*.jsonl")
+    young.rename(young.with_name(f"2026-01-01{young.name[10:]}"))
+    with capture_logs() as logged:
+        assert Keeping(folder, KEY, days=20, size=1).tidy(NOW) == 2
+    assert days(folder) == ["2026-01-01"]
+    assert [one["event"] for one in logged if one["log_level"] == "error"] == ["trace_file_misnamed"]
+    (found,) = verify(folder, KEY).findings
+    assert (found.kind, found.says) == ("moved", f"its name says 2026-01-01, its lines are of {DAYS[2]}")
 
 
 def test_what_went_without_the_key_is_missing(folder):
