@@ -201,6 +201,11 @@ def _fate(one: Record) -> str:
         words.append(f"{one['stripped']} invisible characters removed{_at(one.get('stripped_spans'))}")
     if one["neutralised"]:
         words.append(f"{one['neutralised']} control strings broken{_at(one.get('neutralised_spans'))}")
+    for other in one.get("cleanings", ()):
+        if other["stripped"]:
+            words.append(f"{other['stripped']} removed in its {other['where']}{_at(other['stripped_spans'])}")
+        if other["neutralised"]:
+            words.append(f"{other['neutralised']} broken in its {other['where']}{_at(other['neutralised_spans'])}")
     words += _redacted(one.get("redactions", ()))
     if one.get("message") is not None:
         words.append(f"in message {one['message']}")

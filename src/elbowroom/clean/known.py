@@ -7,7 +7,7 @@ Does not know: whose text it was; it holds nothing that does not follow from the
 from __future__ import annotations
 
 from elbowroom.clean.neutralise import LIVE, Live
-from elbowroom.clean.text import Text, clean_line
+from elbowroom.clean.text import Line, Text, line_of
 
 _UNSETTLED = 256
 
@@ -53,7 +53,11 @@ class Known:
 
     def line(self, raw: str) -> str:
         """A title or another attribute as it may be shown; short, so it is not kept."""
-        return clean_line(raw, live=self.live)
+        return self.line_of(raw).text
+
+    def line_of(self, raw: str) -> Line:
+        """The same, and what was done to it."""
+        return line_of(raw, live=self.live)
 
     def _measure(self, text: Text) -> None:
         if text.raw in self._sizes:

@@ -11,6 +11,7 @@ import sys
 import unicodedata
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from elbowroom.clean.neutralise import LIVE, Live, neutralise
 from elbowroom.clean.sanitise import beyond_plain, sanitise
@@ -79,6 +80,10 @@ class Text:
     def like(self, raw: str) -> Text:
         """Another text, cleaned of the same control strings."""
         return Text.of(raw, self._live)
+
+    def line_of(self, raw: str) -> Line:
+        """An attribute beside it, cleaned of the same control strings."""
+        return line_of(raw, live=self._live)
 
     def __repr__(self) -> str:
         return f"Text({len(self._clean)} characters)"
@@ -208,12 +213,33 @@ def _forms(text: str) -> list[str]:
     return _STOP.split(_BETWEEN_STOPS.sub("", text.lower()))
 
 
+class Line(NamedTuple):
+    """An attribute's value as it is shown; `stripped_spans` are places in what came, `broken_spans` in `text`."""
+
+    text: str
+    stripped: int
+    stripped_spans: Spans
+    broken_spans: Spans
+
+
 def clean_line(text: str, limit: int = 120, live: Live = LIVE) -> str:
     """An attribute's value: sanitised, on one line, neutralised, at most `limit` characters, no grapheme cut in two.
 
     Quotes and angle brackets are the envelope's business.
     """
-    line = neutralise(" ".join(sanitise(text).text.split()), live).text
+    return line_of(text, limit, live).text
+
+
+def line_of(text: str, limit: int = 120, live: Live = LIVE) -> Line:
+    """The same, and what was done to it. Of what the limit cuts off, nothing is told to be broken."""
+    seen = sanitise(text)
+    safe = neutralise(" ".join(seen.text.split()), live)
+    shown = _at_most(safe.text, limit)
+    broken = ((start + at, end + at + 1) for at, (start, end) in enumerate(safe.spans))
+    return Line(shown, seen.removed, seen.spans, tuple(span for span in broken if span[1] <= len(shown)))
+
+
+def _at_most(line: str, limit: int) -> str:
     if len(line) <= limit:
         return line
     cut = limit

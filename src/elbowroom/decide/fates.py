@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from elbowroom.clean.known import Known
 from elbowroom.decide.access import Denied
+from elbowroom.decide.cleanings import cleanings, cleanings_before
 from elbowroom.decide.passage import Admitted, Dropped, Part, Passage
 from elbowroom.decide.redaction import Searched
 from elbowroom.decide.sift import Ids
@@ -37,6 +38,9 @@ def fates(
             _fate(part, hash_key, decision="dropped", reason=gone.reason, detail=gone.detail, tokens=part.tokens)
             for part in _parts(gone.passage)
         ]
+    shown = [*((one.passage, one.form) for _, one in labelled), *((gone.passage, "whole") for gone in dropped)]
+    cleaned = {passage.document.position: found for passage, form in shown if (found := cleanings(passage, form))}
+    told = [replace(one, cleanings=cleaned[one.position]) if one.position in cleaned else one for one in told]
     return tuple(sorted(told, key=lambda fate: fate.position))
 
 
@@ -72,6 +76,7 @@ def _as_it_came(fate: Fate, searched: Searched, known: Known, hash_key: bytes) -
     return replace(
         fate,
         redactions=searched.redactions,
+        cleanings=cleanings_before(fate.cleanings, searched.came, known),
         stripped=text.stripped,
         stripped_spans=text.stripped_spans[:MOST_SPANS],
         digest=keyed(raw, hash_key),

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from elbowroom.clean.known import Known
 from elbowroom.clean.text import Text
 from elbowroom.count.counter import Tally
+from elbowroom.decide.cleanings import attributes
 from elbowroom.decide.passage import Dropped, Passage
 from elbowroom.decide.rank import relevances
 from elbowroom.decide.redaction import Searched
@@ -28,12 +29,8 @@ def texts_of(documents: Sequence[Document], known: Known) -> list[Text]:
 
 def shown_of(document: Document, known: Known) -> Shown:
     """Title, version and access label, one clean line each, `""` where not given."""
-    label = (document.access or {}).get("label")
-    return (
-        known.line(document.title or ""),
-        known.line(document.version or ""),
-        known.line(label) if isinstance(label, str) else "",
-    )
+    title, version, label = (known.line(raw) if raw else "" for raw in attributes(document).values())
+    return title, version, label
 
 
 def prepare(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from elbowroom.records.decision import (
     MOST_SPANS,
     Classified,
+    Cleaning,
     Decision,
     Fate,
     Packed,
@@ -30,6 +31,7 @@ __all__ = [
     "Basis",
     "ChatTemplate",
     "Classified",
+    "Cleaning",
     "Cohort",
     "Context",
     "Count",

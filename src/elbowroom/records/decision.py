@@ -46,6 +46,16 @@ class Redaction(Struct, frozen=True):
     where: str = "text"  # or another member of the document: "title", ...
 
 
+class Cleaning(Struct, frozen=True):
+    """What was done to another member of a document than its text, where anything was. Spans as in `Fate`."""
+
+    where: str  # "title", "version", "access" (its label) or "summary"
+    stripped: int
+    neutralised: int
+    stripped_spans: Spans
+    neutralised_spans: Spans
+
+
 class Fate(Struct, frozen=True):
     """What became of one document, and why. Holds no text of it."""
 
@@ -74,6 +84,7 @@ class Fate(Struct, frozen=True):
     disputes: tuple[str, ...] = ()  # ids of passages that are versions of the same text and say something else
     redactions: tuple[Redaction, ...] = ()
     access: str | None = None  # its access label
+    cleanings: tuple[Cleaning, ...] = ()
 
 
 class ToolResult(Struct, frozen=True):

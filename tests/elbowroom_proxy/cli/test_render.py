@@ -8,7 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elbowroom.account.trace import Billed, Cited, Facts, record
-from elbowroom.records import Basis, Classified, Count, Decision, Drop, Edit, Fate, Mode, Redaction, ToolResult, Window
+from elbowroom.records import (
+    Basis,
+    Classified,
+    Cleaning,
+    Count,
+    Decision,
+    Drop,
+    Edit,
+    Fate,
+    Mode,
+    Redaction,
+    ToolResult,
+    Window,
+)
 from elbowroom_proxy.cli import render
 
 WINDOW = Window(
@@ -188,6 +201,9 @@ def test_what_was_cleaned_says_where_and_what_was_taken_away_says_what():
             documents=(
                 Fate(0, "a", "admitted", label="S1", stripped=6, stripped_spans=spans, message=4),
                 Fate(1, "b", "admitted", label="S2", neutralised=1, neutralised_spans=((7, 9),)),
+                Fate(2, "c", "dropped", cleanings=(Cleaning("title", 2, 1, ((0, 2),), ((3, 5),)),)),
+                Fate(3, "d", "dropped", cleanings=(Cleaning("access", 0, 1, (), ((0, 2),)),)),
+                Fate(4, "e", "dropped", cleanings=(Cleaning("version", 1, 0, ((4, 5),), ()),)),
             ),
             tool_results=(
                 ToolResult(3, "find", 90, 80, None, None, capped=False, cleaned=2, cleaned_spans=((1, 2),), redacted=3),
@@ -200,6 +216,9 @@ def test_what_was_cleaned_says_where_and_what_was_taken_away_says_what():
     for line in (
         "6 invisible characters removed at 0-1 1-2 2-3 3-4 ...; in message 4",
         "1 control strings broken at 7-9",
+        "0  2 removed in its title at 0-2; 1 broken in its title at 3-5",
+        "0  1 broken in its access at 0-2\n",
+        "0  1 removed in its version at 4-5\n",
         "tool       find: 90 bytes, 3 values redacted, 2 removed or broken at 1-2",
         "tool       look: 90 bytes, left out: schema /type\\n",
         "tools      taken away: pay\\x00",
