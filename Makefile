@@ -7,7 +7,7 @@ TESTS := $(BIN)/python -m pytest -n 2 -q
 # Tests start dozens of servers: each would otherwise compile its libraries anew, which takes seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup test check lint types imports coverage demo eval proof build pins clean verify-engine screenshots
+.PHONY: setup test check lint types imports coverage demo demo-day eval proof build pins clean verify-engine screenshots
 
 setup: $(STAMP)
 
@@ -44,6 +44,10 @@ coverage: $(STAMP)
 
 demo: $(STAMP)
 	@$(BIN)/elbowroom demo
+
+# A day of traffic through a proxy of its own; the folder that it leaves has incidents in it (docs/incident-review.md).
+demo-day: $(STAMP)
+	@$(BIN)/elbowroom demo-day
 
 # Not part of `check`, which measures every eleventh case: all of them, as given and spoilt on purpose; some minutes.
 PACKING = $${ELBOWROOM_SHARED:-../shared}/data/packing

@@ -48,7 +48,7 @@ def test_a_reader_who_follows_it_sees_what_it_shows(tmp_path):
     for command, shown in commands:
         if command.startswith("elbowroom serve"):
             port = free_port()
-            words = [script(command.split()[0]), *command.split()[1:], "--port", str(port)]
+            words = [str(script(command.split()[0])), *command.split()[1:], "--port", str(port)]
             with Process(words, "Uvicorn running on", cwd=tmp_path):
                 assert httpx.get(f"http://127.0.0.1:{port}/ui", follow_redirects=True).status_code in (200, 401)
             continue
