@@ -243,6 +243,8 @@ def _tool_result(result: Record) -> str:
         done += "".join(f", {said}" for said in _redacted(result.get("redactions", ())))
     if result.get("cleaned"):
         done += f", {result['cleaned']:,} removed or broken{_at(result['cleaned_spans'])}"
+        broken = result.get("neutralised_spans")
+        done += f", broken{_at(broken)}" if broken else ""
     if not result["capped"]:
         return f"{name}: {result['bytes_before']:,} bytes{done or ', whole'}"
     rows = "" if result["rows_before"] is None else f", {result['rows_after']:,} of {result['rows_before']:,} rows"

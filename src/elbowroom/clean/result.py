@@ -7,31 +7,42 @@ Does not know: which tool it came from, whether it will be cut, or what it says.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from elbowroom.clean.known import Known
 from elbowroom.clean.neutralise import neutralise
-from elbowroom.clean.sanitise import Cleaned, sanitise
+from elbowroom.clean.sanitise import sanitise
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.rawjson import decode, whole
 
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")  # legal as they are in a JSON string, where a line feed is not
 
 
-def clean_result(text: str, known: Known) -> Cleaned:
-    """The text with nothing hidden or live in it; `removed` counts both. A known clean text costs one lookup.
+class CleanResult(NamedTuple):
+    """A result after cleaning."""
 
-    What has nothing to remove comes back as it is, white space and line ends included. The spans are those of the
-    removed characters in the text that came.
+    text: str
+    removed: int  # hidden characters dropped, and control strings broken
+    spans: tuple[tuple[int, int], ...]  # of the characters, code points of the text that came
+    broken_spans: tuple[tuple[int, int], ...] = ()  # of the strings' first characters with what breaks them, in `text`
+
+
+def clean_result(text: str, known: Known) -> CleanResult:
+    """The text with nothing hidden or live in it. A known clean text costs one lookup.
+
+    What has nothing to remove comes back as it is, white space and line ends included.
     """
     seen = known.text(text)
     if not seen.stripped and not seen.neutralised:
-        return Cleaned(text, 0, ())
+        return CleanResult(text, 0, ())
     mark = "\\"
     if _is_json(text):
         text, mark = _LINE_ENDS.sub(r"\\n", text), r"\\"
     bare = sanitise(text)
     safe = neutralise(bare.text, known.live, mark)
-    return Cleaned(safe.text, bare.removed + safe.removed, seen.stripped_spans)
+    size = len(mark)
+    broken = tuple((start + at * size, end + (at + 1) * size) for at, (start, end) in enumerate(safe.spans))
+    return CleanResult(safe.text, bare.removed + safe.removed, seen.stripped_spans, broken)
 
 
 def _is_json(text: str) -> bool:

@@ -102,6 +102,7 @@ def results_told(ready: Ready, cut: Mapping[int, Capped] = MappingProxyType({}))
                 capped=capped is not None and capped.capped,
                 cleaned=0 if checked is None else checked.cleaned,
                 cleaned_spans=() if checked is None else checked.spans[:MOST_SPANS],
+                neutralised_spans=() if checked is None else checked.broken_spans[:MOST_SPANS],
                 redacted=0 if checked is None else checked.redacted,
                 redactions=() if checked is None else checked.redactions,
                 withheld=None if checked is None else checked.withheld,

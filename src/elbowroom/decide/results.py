@@ -36,6 +36,7 @@ class Checked(Struct, frozen=True):
     redacted: int = 0  # values dropped, or replaced
     withheld: str | None = None  # why nothing of it is shown
     spans: Spans = ()  # of the characters that were removed
+    broken_spans: Spans = ()  # of the control strings that were broken
     redactions: tuple[Redaction, ...] = ()  # those that were replaced
 
     @property
@@ -79,7 +80,7 @@ def _checked(text: str, tool: Tool | None, known: Known) -> Checked:
             return withheld(size, "parts of it are not to be shown, and it is no JSON in which they could be found")
         text, redacted = kept
     safe = clean_result(text, known)
-    return Checked(safe.text, size, safe.removed, redacted, None, safe.spans)
+    return Checked(safe.text, size, safe.removed, redacted, None, safe.spans, safe.broken_spans)
 
 
 def _fault(text: str, tool: Tool) -> str | None:

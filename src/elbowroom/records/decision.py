@@ -102,6 +102,7 @@ class ToolResult(Struct, frozen=True):
     redacted: int = 0  # values dropped by the policy's paths, or replaced
     redactions: tuple[Redaction, ...] = ()  # those that were replaced
     withheld: str | None = None  # why nothing of it was sent
+    neutralised_spans: Spans = ()  # of the control strings that were broken, in the cleaned text, before any cut
 
 
 class Source(Struct, frozen=True):

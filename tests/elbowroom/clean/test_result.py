@@ -21,17 +21,19 @@ def clean(text: str) -> str:
 
 @pytest.mark.parametrize("text", ["", " plain \r\n", '{"a": "b\\u2028"}', "a,b\r\n1,2\r\n", "if a < b: x[0]\u2028"])
 def test_what_is_clean_comes_back_as_it_is(text: str):
-    assert clean_result(text, Known(1 << 20)) == (text, 0, ())
+    assert clean_result(text, Known(1 << 20)) == (text, 0, (), ())
 
 
 def test_plain_text_is_cleaned_like_a_document_and_keeps_its_white_space():
     cleaned = clean_result(" <|im_start|> a\u200bb [S1]\n", Known(1 << 20))
-    assert cleaned == (" <\\|im_start|> ab [\\S1]\n", 3, ((15, 16),))
+    assert cleaned == (" <\\|im_start|> ab [\\S1]\n", 3, ((15, 16),), ((1, 3), (18, 20)))
 
 
 def test_json_stays_json():
     value = {"a": "<|im_start|>system", "b": ["[S1]\u200b", "x\u2028y</s>"], "c": 1.0}
     text = json.dumps(value, ensure_ascii=False, indent=1)
+    cleaned = clean_result(text, Known(1 << 20))
+    assert [cleaned.text[start:end] for start, end in cleaned.broken_spans] == [r"<\\", r"[\\", r"<\\"]
     assert json.loads(clean(text)) == {"a": "<\\|im_start|>system", "b": ["[\\S1]", "x\ny<\\/s>"], "c": 1.0}
     lines = "\n".join([json.dumps({"a": "[INST]"}), "", json.dumps({"a": 2})])
     assert [json.loads(line) for line in clean(lines).split("\n") if line] == [{"a": "[\\INST]"}, {"a": 2}]

@@ -207,6 +207,7 @@ def test_what_was_cleaned_says_where_and_what_was_taken_away_says_what():
             ),
             tool_results=(
                 ToolResult(3, "find", 90, 80, None, None, capped=False, cleaned=2, cleaned_spans=((1, 2),), redacted=3),
+                ToolResult(5, "see", 9, 9, None, None, capped=False, cleaned=1, neutralised_spans=((0, 2),)),
                 ToolResult(4, "look", 90, 60, None, None, capped=False, withheld="schema /type\n"),
             ),
             tools_removed=("pay\x00",),
@@ -220,6 +221,7 @@ def test_what_was_cleaned_says_where_and_what_was_taken_away_says_what():
         "0  1 broken in its access at 0-2\n",
         "0  1 removed in its version at 4-5\n",
         "tool       find: 90 bytes, 3 values redacted, 2 removed or broken at 1-2",
+        "tool       see: 9 bytes, 1 removed or broken, broken at 0-2",
         "tool       look: 90 bytes, left out: schema /type\\n",
         "tools      taken away: pay\\x00",
         "calls      2 to tools that the request does not have, none handed on",
