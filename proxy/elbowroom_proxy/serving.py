@@ -8,21 +8,25 @@ Does not know: what the application does (`app`), or how workers are watched (uv
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
+import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import structlog
 import uvicorn
 from fastapi import FastAPI
 from prometheus_client.multiprocess import mark_process_dead
-from uvicorn.supervisors.multiprocess import Multiprocess
+from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from elbowroom.errors import InvalidConfig
 from elbowroom_proxy import app, metrics
@@ -67,13 +71,38 @@ def serve(file: Path | None, host: str, port: int, *, everybody: bool = False, w
 
 
 class _Workers(Multiprocess):
-    """uvicorn's supervisor, which also takes what a worker was doing out of the metrics when that worker ends."""
+    """uvicorn's supervisor, which also takes what a worker was doing out of the metrics when that worker ends, and which
+    hears a signal while one loads: uvicorn's own waits for that one's answer first, longer than whoever stops it waits.
+    """
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket]) -> None:
+        super().__init__(config, sockets)
+        self._asked: dict[int | None, float] = {}  # by process: since when one owes an answer, in monotonic seconds
 
     def keep_subprocess_alive(self) -> None:
         before = {process.pid for process in self.processes}
+        answering = [self._answers(process) for process in self.processes]
+        if not all(answering):
+            return  # asked again in half a second
         super().keep_subprocess_alive()
         for pid in before - {process.pid for process in self.processes}:
             mark_process_dead(pid)
+
+    def _answers(self, process: Process) -> bool:
+        """Whether it did now, or never will again."""
+        if not process.process.is_alive():
+            self._asked.pop(process.pid, None)
+            return True
+        if process.pid not in self._asked:
+            self._asked[process.pid] = time.monotonic()
+            process.parent_conn.send(b"ping")
+        if process.parent_conn.poll():
+            process.parent_conn.recv()
+            del self._asked[process.pid]
+            return True
+        if time.monotonic() - self._asked[process.pid] > PATIENCE:
+            process.process.kill()
+        return False
 
 
 def _serve_together(file: Path | None, settings: Settings, host: str, port: int, workers: int) -> None:
@@ -90,10 +119,23 @@ def worker(file: Path | None, *, closed: bool = False) -> FastAPI:
     one would be open: one that takes another's place after its keys were deleted.
     """
     log_to_stderr()
+    _end_with_parent()
     settings = configured.load(file)
     if closed and not settings.closed:
         raise InvalidConfig(f"{settings.keys_file}:1: the keys are gone; whoever has none is not let in for that")
     return app.create_app(settings, configured.keys(settings.general))
+
+
+def _end_with_parent() -> None:
+    """Where the supervisor is killed, nobody tells a worker to stop: it would serve on, and hold the address."""
+    if (parent := multiprocessing.parent_process()) is None:
+        return
+
+    def watched() -> None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watched, name="elbowroom-parent", daemon=True).start()
 
 
 def _options(settings: Settings, host: str, port: int) -> dict[str, Any]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -21,6 +25,7 @@ from tests.proxy import config, wait_until
 from tests.servers import Elbowroom, Process, free_port
 from tests.upstream import WAIT, FakeUpstream, answer_stream, streamed
 
+LOADING = 120.0  # seconds that workers may take to load, on a busy machine
 HELLO = {"model": "fake", "messages": [{"role": "user", "content": "hello"}]}
 
 
@@ -101,6 +106,16 @@ def counted(server: Elbowroom) -> float:
     return sum(float(line.split()[-1]) for line in shown.splitlines() if line.startswith("elbowroom_requests_total"))
 
 
+NOW = ("requests_open", "traces_waiting", "ledger_holds_open", "killed", "ledger_up", "config_reload_good")
+
+
+def shown(server: Elbowroom, name: str) -> float | None:
+    """One number, as whichever worker answers shows it; None where it is not one."""
+    text = httpx.get(f"{server.base_url.removesuffix('/v1')}/metrics", timeout=WAIT).text
+    found = [float(line.split()[-1]) for line in text.splitlines() if line.startswith(f"{name} ")]
+    return found[0] if len(found) == 1 else None
+
+
 def test_workers_share_an_address_and_their_metrics_add_up(tmp_path: Path, fake_upstream: FakeUpstream):
     made(tmp_path, config(fake_upstream))
     arguments = ("--config", "elbowroom.yaml", "--workers", "2")
@@ -121,6 +136,8 @@ def test_workers_share_an_address_and_their_metrics_add_up(tmp_path: Path, fake_
         wait_until(lambda: sum("Application startup complete" in line for line in server.output) == 3)
         asked(server)
         assert counted(server) == 3
+        # Of what rises and falls, the sum of what is, or the worst of what both say: not what one saw last.
+        wait_until(lambda: [shown(server, f"elbowroom_{name}") for name in NOW] == [0, 0, 0, 0, 1, 1])
         assert server.stop() == 0
     assert sum("Finished server process" in line for line in server.output) == 2
 
@@ -138,6 +155,54 @@ def test_a_worker_that_is_slow_to_load_is_not_taken_for_dead(tmp_path: Path, mon
         structlog.configure(**previous)
     assert waited == [serving.PATIENCE]
     assert serving.PATIENCE >= 60
+
+
+@pytest.fixture
+def pair(tmp_path: Path, fake_upstream: FakeUpstream) -> Iterator[Elbowroom]:
+    """Two workers that serve."""
+    made(tmp_path, config(fake_upstream))
+    with Elbowroom(tmp_path, "--config", "elbowroom.yaml", "--workers", "2", env=environment()) as server:
+        wait_until(lambda: sum("Application startup complete" in line for line in server.output) == 2, LOADING)
+        yield server
+
+
+def workers(server: Elbowroom) -> list[int]:
+    """Those that began to serve."""
+    return [int(line.split("[")[1].split("]")[0]) for line in server.output if "Started server process" in line]
+
+
+def test_workers_end_with_their_supervisor(pair: Elbowroom):
+    os.kill(pair.pid, signal.SIGKILL)
+    wait_until(lambda: sum("Finished server process" in line for line in pair.output) == 2)
+    with pytest.raises(httpx.ConnectError):
+        asked(pair)
+
+
+def test_a_supervisor_hears_that_it_is_to_stop_while_a_worker_says_nothing(pair: Elbowroom):
+    first, second = workers(pair)
+    os.kill(first, signal.SIGSTOP)  # as one that loads: it does not answer
+    try:
+        os.kill(pair.pid, signal.SIGTERM)
+        wait_until(lambda: any(f"Finished server process [{second}]" in line for line in pair.output))
+    finally:
+        os.kill(first, signal.SIGCONT)
+    assert pair.stop() == 0
+    assert any(f"Finished server process [{first}]" in line for line in pair.output)
+
+
+def test_a_worker_that_never_answers_is_killed(monkeypatch: pytest.MonkeyPatch):
+    silent = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(WAIT,))
+    silent.start()
+    conn, _ = multiprocessing.Pipe()
+    workers = object.__new__(serving._Workers)
+    workers._asked = {}
+    process = SimpleNamespace(process=silent, parent_conn=conn, pid=silent.pid)
+    assert not workers._answers(process)  # type: ignore[arg-type]
+    monkeypatch.setattr(serving, "PATIENCE", 0)
+    assert not workers._answers(process)  # type: ignore[arg-type]
+    silent.join(WAIT)
+    assert workers._answers(process)  # type: ignore[arg-type]
+    assert (silent.exitcode, workers._asked) == (-signal.SIGKILL, {})
 
 
 @pytest.mark.parametrize("word", ["0", "-1", "65", "many"])
