@@ -81,6 +81,7 @@ class Chained:
         data, lines = b"".join(self._lines), len(self._lines)
         self._lines, self._pending = [], 0
         try:
+            self._begin_again_where_gone()
             _write(self._file, data)
             if synced:
                 os.fsync(self._file)
@@ -133,6 +134,16 @@ class Chained:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         lock(self._file)
         self._day, self._size, self._number = day, 0, self._number + 1
+
+    def _begin_again_where_gone(self) -> None:
+        """Another file where somebody removed this one, or the whole folder: what is written to it would be nowhere."""
+        if self._heads is not None and not os.fstat(self._heads).st_nlink:
+            os.close(self._heads)
+            self._heads = None
+        if self._heads is None or (self._file is not None and not os.fstat(self._file).st_nlink):
+            log.error("trace_file_gone", folder=str(self._folder), writer=self.writer, lines=self._kept.n)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._next(self._day)
 
     def _first_head(self) -> int:
         """The file of this writer's heads: the head in front, then the heads of others as they are now, sealed."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
+from structlog.testing import capture_logs
 
 from elbowroom.account.chain import heads_in, parse, unsealed
 from elbowroom_proxy.sinks import chained
@@ -150,3 +152,42 @@ def test_where_nothing_can_be_taken_back_another_chain_begins(tmp_path, monkeypa
     writer.close()
     verdict = verify(tmp_path, KEY)
     assert (verdict.findings, len(verdict.torn), verdict.writers, verdict.lines) == ((), 1, 2, 2)
+
+
+@pytest.mark.parametrize("gone", ["file", "heads", "folder"])
+def test_what_is_removed_while_it_is_written_is_begun_anew_and_said(tmp_path, gone):
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    writer = filled(folder, [1, 2])
+    if gone == "folder":
+        shutil.rmtree(folder)
+    else:
+        next(folder.glob("*.jsonl" if gone == "file" else "heads/*")).unlink()
+    writer.add("2026-03-01", body(3))
+    with capture_logs() as logged:
+        writer.flush()
+    writer.add("2026-03-01", body(4))
+    writer.flush()
+    writer.close()
+    assert [(one["event"], one["lines"]) for one in logged] == [("trace_file_gone", 2)]
+    assert lines(folder)["2026-03-010001"] == 2
+    assert folder.stat().st_mode & 0o77 == (0 if gone == "folder" else folder.stat().st_mode & 0o77)
+    assert [one.kind for one in verify(folder, KEY).findings] == ([] if gone == "heads" else ["missing"])
+
+
+def test_where_it_cannot_be_begun_anew_its_lines_are_lost_and_counted(tmp_path):
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    writer = filled(folder, [1])
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+    writer.add("2026-03-01", body(2))
+    with pytest.raises(OSError, match="traces"):
+        writer.flush()
+    assert writer.lost == 1
+    folder.unlink()
+    folder.mkdir()
+    writer.add("2026-03-01", body(3))
+    writer.flush()
+    writer.close()
+    assert sum(lines(folder).values()) == 1
