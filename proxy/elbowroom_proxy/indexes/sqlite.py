@@ -173,14 +173,20 @@ class SqliteIndex:
             with closing(self._connect(timeout)) as db:
                 yield db
         except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                 self._anchor.close()
                 self._remove()
+                self._anchor = self._opened()
+            elif code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_ERROR):  # it is gone, or was made empty
+                self._anchor.close()
                 self._anchor = self._opened()
             raise OSError(f"{self._file}: {error}") from error
 
     def _connect(self, timeout: float) -> sqlite3.Connection:
-        db = sqlite3.connect(self._file, timeout=timeout, isolation_level=None, check_same_thread=False)
+        # Never made by the way: it would be everybody's to read, and empty.
+        file = f"{self._file.absolute().as_uri()}?mode=rw"
+        db = sqlite3.connect(file, timeout=timeout, isolation_level=None, check_same_thread=False, uri=True)
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA temp_store = MEMORY")
         return db

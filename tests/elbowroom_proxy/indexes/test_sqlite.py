@@ -67,6 +67,23 @@ def test_one_that_is_damaged_while_it_is_used_is_made_anew_after_an_error(folder
     index.close()
 
 
+@pytest.mark.parametrize("more", ["", "-wal", "emptied"])
+def test_one_that_is_deleted_while_it_is_used_is_made_anew_after_an_error(folder, more):
+    index = build(folder)
+    assert found(index) == "ba"
+    if more == "emptied":
+        os.truncate(folder / FILE, 0)
+        (folder / f"{FILE}-wal").unlink()
+    else:
+        (folder / FILE).unlink()
+        (folder / f"{FILE}{more}").unlink(missing_ok=True)
+    with pytest.raises(OSError, match=FILE):
+        index.page(Filters(), Scope())
+    assert found(index) == "ba"
+    assert (folder / FILE).stat().st_mode & 0o77 == 0
+    index.close()
+
+
 def test_an_older_version_is_thrown_away_but_for_its_folders(folder, tmp_path_factory, monkeypatch):
     other = tmp_path_factory.mktemp("other")
     put(other, told("z", 10))
