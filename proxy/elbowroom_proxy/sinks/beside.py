@@ -73,9 +73,16 @@ class Beside:
         put(self._folder / CAPTURES / said.until / said.trace_id, data)
 
 
+def _private(folder: Path) -> None:
+    """Makes it, and what is missing above it, for their owner only: `mkdir` would open those to everybody."""
+    if not folder.is_dir():
+        _private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
 def put(path: Path, data: bytes) -> None:
     """A file that is there whole or not at all, for its owner only. Raises `OSError`."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _private(path.parent)
     new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

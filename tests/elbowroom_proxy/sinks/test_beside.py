@@ -107,3 +107,11 @@ def test_a_policy_comes_out_of_its_files_as_it_was(tmp_path):
         (tmp_path / "policies" / "another").write_bytes(other)
         assert beside.policy(tmp_path, "another") is None  # unknown words, no policy, or not that one
     assert beside.policy(tmp_path, "none") is None
+
+
+def test_every_folder_that_is_made_is_its_owners_only(tmp_path):
+    folder = tmp_path / "traces"
+    Beside(folder, KEY).keep(said(), "2026-03-01")
+    made = [path for path in (folder, *folder.rglob("*")) if path.is_dir()]
+    assert len(made) == 3
+    assert [path.stat().st_mode & 0o77 for path in made] == [0, 0, 0]
