@@ -18,7 +18,7 @@ import structlog
 from fastapi import FastAPI
 
 from elbowroom.errors import InvalidConfig
-from elbowroom_proxy import serving, settings
+from elbowroom_proxy import metrics, serving, settings
 from tests.command import elbowroom, environment
 from tests.holders import written
 from tests.proxy import config, wait_until
@@ -147,7 +147,7 @@ def test_a_worker_that_is_slow_to_load_is_not_taken_for_dead(tmp_path: Path, mon
     made(tmp_path, config("http://127.0.0.1:1/v1"))
     waited: list[int] = []
     monkeypatch.setattr(serving._Workers, "run", lambda self: waited.append(self.config.timeout_worker_healthcheck))
-    monkeypatch.setenv(serving.metrics.TOGETHER, "")
+    monkeypatch.setenv(metrics.TOGETHER, "")
     previous = structlog.get_config()
     try:
         serving.serve(tmp_path / "elbowroom.yaml", "127.0.0.1", 0, workers=2)
