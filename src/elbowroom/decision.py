@@ -151,7 +151,9 @@ class _Walk:
         self.query_class = classify(question, bool(parts.turns), policy, asked, self.setting.principal)
         query_class = policy.query_class(self.query_class.name)
         recipe = self._within(recipe_for(policy, query_class, model, self.setting.now, self.setting.compressor))
-        summaries = recap.within(policy.history.summary, self.ready.labels, self.setting.summariser, policy.access)
+        summaries = recap.within(
+            policy.history.summary, self.ready.labels_heard, self.setting.summariser, policy.access
+        )
         contract = reserve(request, query_class, policy, model)
         if not model.known:
             self.notes.append(f"{model.name} is mapped to no counter: counted by an upper bound")

@@ -5,9 +5,9 @@ whole families at once.
 Does not know: how they are found or broken (`neutralise`).
 
 A row is a character and a regular expression for what follows it, matched on a shadow of the text in which
-compatibility forms (full-width and the like) are folded to ASCII, so rows are plain ASCII. Three conditions, each held
-by a test: a match is at least two characters long, it contains no backslash, and a shorter text has no match that the
-longer one had not. They are why one backslash after the first character is enough, why breaking twice is breaking
+compatibility forms (full-width and the like) are folded to ASCII, so no row holds one of those. Three conditions, each
+held by a test: a match is at least two characters long, it contains no backslash, and a shorter text has no match that
+the longer one had not. They are why one backslash after the first character is enough, why breaking twice is breaking
 once, and why a text may be cut afterwards.
 A string that an earlier shape already covers is not listed again: without any one row some example stays live.
 """
@@ -98,6 +98,10 @@ _STRINGS: dict[str, tuple[str, ...]] = {
         "</function>",
     ),
     "reasoning": ("<think>", "</think>"),
+    # Our own, around a summary of earlier turns, as `remarks` has them.
+    "elbowroom summary": (
+        "[Summary of the earlier conversation]", "[End of summary]", "[此前对话的摘要]", "[摘要结束]",
+    ),
 }  # fmt: skip
 
 RULES: tuple[Rule, ...] = (

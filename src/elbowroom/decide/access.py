@@ -43,6 +43,7 @@ class Denied(Struct, frozen=True):
     document: Document
     why: str
     incomplete: bool = False  # it has no label that could be read
+    label: str | None = None  # the one that counts; None: there is none that could be read and believed
 
 
 class Permitted(Struct, frozen=True):
@@ -124,7 +125,8 @@ def _decide(document: Document, rights: Rights, tools: Mapping[int, ToolAccess |
     for label in found:
         why = _why_not(label, rights, ranks)
         if why:
-            return Denied(document, why, incomplete=document.access is None and tool is None)
+            told = max(found, key=lambda one: ranks.get(one.label, inf)).label
+            return Denied(document, why, document.access is None and tool is None, told if told in ranks else None)
     return max(found, key=lambda one: ranks[one.label], default=None)
 
 

@@ -36,6 +36,15 @@ class Ready(Struct, frozen=True):
     dated: bool = False  # what may be seen depended on the time
 
     @property
+    def labels_heard(self) -> frozenset[str] | None:
+        """Those of all that messages brought, too, whether or not it may still be seen: what was said since may tell of
+        it. None: who may see some of that cannot be said.
+        """
+        denied = [one.label for one in self.denied if one.document.message is not None]
+        known = [label for label in denied if label is not None]
+        return self.labels.union(known) if len(known) == len(denied) else None
+
+    @property
     def results_changed(self) -> bool:
         return any(checked.changed for checked in self.results.values())
 

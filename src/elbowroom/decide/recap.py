@@ -25,11 +25,15 @@ def room_for(policy: Summaries) -> int:
     return policy.max_tokens + FRAME if policy.model is not None else 0
 
 
-def within(policy: Summaries, labels: Collection[str], accepts: Collection[str] | None, access: Access) -> Summaries:
-    """The same, or nobody to ask: what was said about documents under `labels` is not for a model that may not see
-    them. `accepts`: the labels that it may.
+def within(
+    policy: Summaries, labels: Collection[str] | None, accepts: Collection[str] | None, access: Access
+) -> Summaries:
+    """The same, or nobody to ask: what was said about documents under `labels` (None: nobody knows which) is not for a
+    model that may not see them. `accepts`: the labels that it may.
     """
-    return policy if policy.model is None or accepted(labels, accepts, access) else structs.replace(policy, model=None)
+    if policy.model is None or (labels is not None and accepted(labels, accepts, access)):
+        return policy
+    return structs.replace(policy, model=None)
 
 
 def summarise(

@@ -153,3 +153,28 @@ def test_an_assumed_label_is_noted():
     policy = Policy(access=Access(on_missing_label={"default": "assume:internal"}))
     found = made(talk(documents=[{"text": "Paris."}]), policy, **ANN)
     assert found.notes == ("documents without a label: 1 taken for internal",)
+
+
+SEEN = {"tenant": "acme", "label": "restricted", "deny_groups": [], "visibility": "tenant", "expires_at": None}
+
+
+@pytest.mark.parametrize(
+    ("access", "clearance", "heard"),
+    [
+        (SEEN, "restricted", {"restricted", "public"}),
+        (SEEN, "internal", {"restricted", "public"}),  # it was seen before, perhaps
+        ({**SEEN, "label": "secret"}, "restricted", None),
+        ({**SEEN, "kid": "k"}, "restricted", None),
+        (None, "restricted", None),
+    ],
+)
+def test_what_messages_brought_is_heard_of_under_its_label_even_where_it_may_not_be_seen_now(access, clearance, heard):
+    document = {"type": "document", "document": {"id": "a", "text": "Pay.", "access": access}}
+    messages = [{"role": "user", "content": [document]}, {"role": "user", "content": "Which?"}]
+    tagged = [
+        {"id": "b", "text": "Wait.", "access": {**SEEN, "label": "public"}},
+        {"id": "c", "text": "Go.", "access": {**SEEN, "tenant": "globex"}},  # came now, and nobody was told of it
+    ]
+    request = read({"model": "m", "messages": messages, "documents": tagged})
+    found = made(request, tenant="acme", clearance=clearance, keyed=True)
+    assert found.labels_heard == heard

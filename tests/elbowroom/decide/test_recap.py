@@ -91,5 +91,6 @@ def test_labels_keep_turns_from_a_model_that_may_not_see_them():
     assert within(ASKED, ("restricted",), ("restricted",), Access()) is ASKED
     assert room_for(within(ASKED, ("restricted",), None, Access())) == 0
     assert room_for(within(ASKED, ("internal",), ("public",), Access())) == 0
+    assert room_for(within(ASKED, None, None, Access())) == 0
     nobody = Summaries()
     assert within(nobody, ("restricted",), None, Access()) is nobody

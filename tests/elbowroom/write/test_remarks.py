@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from elbowroom.clean.neutralise import neutralise
 from elbowroom.write.remarks import clarifying, earlier, language, remark
 
 
@@ -35,3 +36,11 @@ def test_a_summary_is_shown_as_one_whatever_it_says():
         == "[Summary of the earlier conversation]\nOf {shown} {x}.\n[End of summary]\n\n"
     )
     assert earlier("一。", "zh").startswith("[此前对话的摘要]\n一。")
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_no_summary_can_close_its_own_frame(lang: str):
+    frame = earlier("…", lang).strip()
+    head, tail = frame.split("\n…\n")
+    for line in (head, tail):
+        assert neutralise(line).text == f"[\\{line[1:]}"
