@@ -22,7 +22,7 @@ from elbowroom_proxy import metrics, serving, settings
 from tests.command import elbowroom, environment
 from tests.holders import written
 from tests.proxy import config, wait_until
-from tests.servers import Elbowroom, Process, free_port
+from tests.servers import READY_SECONDS, Elbowroom, Process, free_port
 from tests.upstream import WAIT, FakeUpstream, answer_stream, streamed
 
 LOADING = 120.0  # seconds that workers may take to load, on a busy machine
@@ -96,6 +96,11 @@ def served_by(folder: Path) -> set[int]:
     return {int(file.name.split("-")[3]) for file in folder.glob("traces/*.jsonl")}
 
 
+def started(server: Elbowroom, number: int) -> None:
+    """Returns once so many workers have; loading takes long where others keep the machine busy."""
+    wait_until(lambda: sum("startup complete" in line for line in list(server.output)) == number, 2 * READY_SECONDS)
+
+
 def asked(server: Elbowroom) -> None:
     assert httpx.post(f"{server.base_url}/chat/completions", json=HELLO, timeout=WAIT).status_code == 200
 
@@ -120,7 +125,7 @@ def test_workers_share_an_address_and_their_metrics_add_up(tmp_path: Path, fake_
     made(tmp_path, config(fake_upstream))
     arguments = ("--config", "elbowroom.yaml", "--workers", "2")
     with Elbowroom(tmp_path, *arguments, env=environment()) as server:
-        wait_until(lambda: sum("Application startup complete" in line for line in server.output) == 2)
+        started(server, 2)
         asked(server)
         wait_until(lambda: len(served_by(tmp_path)) == 1)
         (first,) = served_by(tmp_path)
@@ -133,7 +138,7 @@ def test_workers_share_an_address_and_their_metrics_add_up(tmp_path: Path, fake_
             os.kill(first, signal.SIGCONT)
         # What a worker counted outlives it, and another takes its place.
         os.kill(first, signal.SIGKILL)
-        wait_until(lambda: sum("Application startup complete" in line for line in server.output) == 3)
+        started(server, 3)
         asked(server)
         assert counted(server) == 3
         # Of what rises and falls, the sum of what is, or the worst of what both say: not what one saw last.
