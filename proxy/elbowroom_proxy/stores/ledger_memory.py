@@ -269,10 +269,12 @@ def build(row: Row, clock: Callable[[], float] = time.time) -> MemoryLedger:  # 
 
 
 def _free(window: Window, entity: Entity, now: float, asked: Amounts | None) -> tuple[int, int]:
+    rpm, tpm = entity.limits.rpm, entity.limits.tpm
+    if rpm is None and tpm is None:
+        return 0, 0  # nobody looks
     if asked is None:
         return window.requests_free(now, 0), window.tokens_free(now, 0)
-    rpm, tpm = entity.limits.rpm or 0, entity.limits.tpm or 0  # where there is none, nobody looks
-    return window.requests_free(now, rpm - 1), window.tokens_free(now, tpm - asked.rate_tokens)
+    return window.requests_free(now, (rpm or 0) - 1), window.tokens_free(now, (tpm or 0) - asked.rate_tokens)
 
 
 def _plus(one: Amounts, other: Amounts) -> Amounts:
