@@ -57,6 +57,11 @@ def instance(folder: Path, redis: RedisServer) -> Elbowroom:
 # --- the kill switch ---
 
 
+def faults(told: dict[str, Any]) -> list[str]:
+    """The sources that did not take it."""
+    return [name for name, source in told["sources"].items() if "fault" in source]
+
+
 def test_one_instance_is_told_and_all_of_them_stop_with_redis_dead_too(tmp_path: Path):
     with (
         RedisServer() as redis,
@@ -64,19 +69,18 @@ def test_one_instance_is_told_and_all_of_them_stop_with_redis_dead_too(tmp_path:
         instance(tmp_path / "two", redis) as two,
     ):
         assert mode(one.base_url) == mode(two.base_url) == "enforce"
-        told = turn(one.base_url, on=True)
-        assert told["killed"]
-        assert not [name for name, source in told["sources"].items() if "fault" in source]
+        # A busy Redis may take longer than it is given; what the other instance is told goes through it.
+        wait_until(lambda: not faults(turn(one.base_url, on=True)))
         assert mode(one.base_url) == "passthrough"
         wait_until(lambda: mode(two.base_url) == "passthrough")
         redis.stop()
         assert mode(one.base_url) == mode(two.base_url) == "passthrough"
         # The file is one's own: without Redis it can be taken back there, and the other keeps the last word it heard.
         told = turn(one.base_url, on=False)
-        assert "fault" in told["sources"]["redis"]
+        assert faults(told) == ["redis"]
         assert told["killed"]  # Redis said so last
         redis.start()
-        assert not turn(one.base_url, on=False)["killed"]
+        wait_until(lambda: not turn(one.base_url, on=False)["killed"])
         wait_until(lambda: mode(two.base_url) == "enforce")
         assert mode(one.base_url) == "enforce"
 
