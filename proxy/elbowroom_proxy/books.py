@@ -85,6 +85,13 @@ class Books:
         """The limits that would refuse any request at all, as far as that is known without asking anybody."""
         return self._ledger.glance(account)
 
+    async def standing(self, account: Account) -> tuple[Standing, ...]:
+        """Every limit and where it stands; nothing where nobody can say."""
+        try:
+            return await self._ledger.standing(account)
+        except LedgerUnavailable:
+            return ()
+
     async def hold(self, hold: Hold) -> Held:
         """Raises `LedgerUnavailable`."""
         self._remember(hold.account.org)

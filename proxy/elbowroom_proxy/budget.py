@@ -84,6 +84,7 @@ class Budget:
         self._renewal: asyncio.TimerHandle | None = None
         self._settling: asyncio.Task[None] | None = None
         self._asides = 0
+        self._asked = False  # the ledger, where the limits stand
 
     @property
     def glanced(self) -> bool:
@@ -122,6 +123,7 @@ class Budget:
             raise InvalidRequest("What that service_tier costs is not known here.", param="service_tier")
         amounts = worst.amounts(model.price) if self.counts else Amounts()
         made = _Made(purse, worst, model, amounts, purse.books.clock())
+        self._asked = True
         try:
             held = await purse.books.hold(Hold(self._ident, purse.account, amounts))
         except LedgerUnavailable:
@@ -135,6 +137,12 @@ class Budget:
             raise purse.refusal(held.refused)
         self._made, self.told = made, _told("granted", made)
         self._renew_later(made)
+
+    async def look(self) -> None:
+        """Asks where the limits stand, for the headers of an answer that nothing was held for."""
+        if self._purse is not None and not self._asked and not self._standing:
+            self._asked = True
+            self._standing = await self._purse.books.standing(self._purse.account)
 
     def begins(self) -> None:
         """The request is on its way: from now on a model may generate."""

@@ -106,6 +106,7 @@ class Exchange:
             raise
         except Exception as error:  # noqa: BLE001 -- whatever went wrong, the client is told in its own terms
             await story.settled()
+            await story.budget.look()
             for part in self._failure(error):
                 yield part
         finally:
@@ -125,6 +126,7 @@ class Exchange:
     async def _respond(self, principal: Principal, body: bytes) -> AsyncGenerator[Part, None]:
         request, outcome, self._watch = await decided(self._flow, self._story, principal, self._headers, body)
         if isinstance(outcome, Refused):
+            await self._story.budget.look()
             for part in self._failure(outcome):
                 yield part
             return

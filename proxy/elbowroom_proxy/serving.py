@@ -71,8 +71,8 @@ def serve(file: Path | None, host: str, port: int, *, everybody: bool = False, w
 
 
 class _Workers(Multiprocess):
-    """uvicorn's supervisor, which also takes what a worker was doing out of the metrics when that worker ends. It hears a
-    signal while one loads: uvicorn's own waits for that one's answer first, longer than whoever stops it waits.
+    """uvicorn's supervisor, which also takes what a worker was doing out of the metrics when that worker ends. It hears
+    a signal while one loads: uvicorn's own waits for that one's answer first, longer than whoever stops it waits.
     """
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket]) -> None:

@@ -186,8 +186,11 @@ def test_an_explicit_refusal_of_usage_stays_and_what_came_is_counted(house: Hous
     ],
 )
 def test_what_is_never_sent_costs_nothing(house: House, body: Any, status: int):
-    assert house.post(body).status_code == status
+    answer = house.post(body)
+    assert answer.status_code == status
     assert house.spent() == 0
+    assert answer.headers["x-ratelimit-remaining-requests"] == "100"
+    assert answer.headers["x-ratelimit-remaining-tokens"] == "1000"
 
 
 def test_nobodys_key_costs_nobody_anything(house: House):

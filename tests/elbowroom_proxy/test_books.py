@@ -121,6 +121,18 @@ async def test_each_limit_that_refuses_is_counted_once(kept: Kept):
     assert kept.counted("tokens", what="held") == 70
 
 
+async def test_where_limits_stand_is_told_where_anybody_can_say(monkeypatch: pytest.MonkeyPatch, kept: Kept):
+    assert [one.limit for one in await kept.books.standing(ACCOUNT)] == [
+        "rpm_limit", "max_parallel_requests", "max_tokens",
+    ]  # fmt: skip
+
+    async def down(_: Account) -> tuple[Standing, ...]:
+        raise LedgerUnavailable("It is down.")
+
+    monkeypatch.setattr(kept.ledger, "standing", down)
+    assert await kept.books.standing(ACCOUNT) == ()
+
+
 async def test_nothing_left_is_seen_without_asking(kept: Kept):
     assert kept.books.glance(ACCOUNT) == ()
     await kept.books.hold(hold("a", 100))

@@ -430,3 +430,17 @@ async def test_a_call_beside_the_answer_needs_the_ledger_as_the_answer_does(case
     beside.end(Usage(20, 5))
     await asyncio.wait(set(lenient.books._work))
     assert await lenient.tokens() == (25, 0)
+
+
+async def test_an_answer_that_nothing_was_held_for_tells_the_limits_and_asks_once(monkeypatch: pytest.MonkeyPatch):
+    case = Case()
+    assert case.budget.headers() == {}
+    await case.budget.look()
+    assert case.budget.headers()["x-ratelimit-remaining-tokens"] == "100"
+    told = case.another("u")
+    await told.hold(WORST, MODEL)
+    remaining = told.headers()["x-ratelimit-remaining-tokens"]
+    monkeypatch.setattr(case.ledger, "standing", None)  # whoever asks fails
+    for budget in (case.budget, told, Budget(case.books, "nobody's")):
+        await budget.look()
+    assert told.headers()["x-ratelimit-remaining-tokens"] == remaining
