@@ -124,14 +124,15 @@ class Chained:
         self._lines, self._pending = [], 0  # what waits, and its bytes
         self._file = self._heads = None
         self._day, self._size, self._number = "", 0, 0
+        self._path = self._folder
 
     def _next(self, day: str) -> None:
         self.flush()
         self.leave()
         if self._heads is None:
             self._heads = self._first_head()
-        path = self._folder / f"{day}-{os.getpid()}-{self.writer}-{self._number:04}.jsonl"
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        self._path = self._folder / f"{day}-{os.getpid()}-{self.writer}-{self._number:04}.jsonl"
+        self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         lock(self._file)
         self._day, self._size, self._number = day, 0, self._number + 1
 
@@ -176,6 +177,8 @@ class Chained:
             self.close()
         else:
             self.leave()
+            if not self._size:  # else a full disk would have one more empty file for each batch
+                self._path.unlink(missing_ok=True)
 
 
 def others(folder: Path, most: int = MAX_HEADS) -> list[str]:

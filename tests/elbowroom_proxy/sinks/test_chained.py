@@ -140,6 +140,23 @@ def test_a_batch_that_was_not_written_whole_is_taken_back(tmp_path, monkeypatch)
     assert (verdict.findings, verdict.torn, verdict.writers) == ((), (), 1)
 
 
+def test_a_disk_that_stays_full_does_not_fill_with_empty_files(tmp_path, monkeypatch):
+    writer = filled(tmp_path, [1])
+    with monkeypatch.context() as patch:
+        Full(patch, room=150)
+        for number in range(5):
+            writer.add("2026-03-01", body(number))
+            writer.add("2026-03-01", body(number))
+            with pytest.raises(OSError, match="No space"):
+                writer.flush()
+    assert len(lines(tmp_path)) == 1
+    writer.add("2026-03-01", body(9))
+    writer.flush()
+    writer.close()
+    assert sorted(lines(tmp_path).values()) == [1, 1]
+    assert verify(tmp_path, KEY).findings == ()
+
+
 def test_where_nothing_can_be_taken_back_another_chain_begins(tmp_path, monkeypatch):
     writer = filled(tmp_path, [1])
     with monkeypatch.context() as patch:
