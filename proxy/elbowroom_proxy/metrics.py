@@ -250,6 +250,9 @@ class Metrics:
         for why in (OUTSIDE, TOO_LONG, UNMAPPED):
             if why in told["notes"]:
                 self.counts_amiss.labels(told["model"] or "", why).inc()
+        self._tell_answer(told)
+
+    def _tell_answer(self, told: Mapping[str, Any]) -> None:
         if told["cited"]:
             self.citations.labels("verified").inc(len(told["cited"]["verified"]))
             self.citations.labels("invented").inc(len(told["cited"]["invented"]))
