@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
-from msgspec import structs
 from starlette.routing import Route
 
 from elbowroom.budget.limits import Limits

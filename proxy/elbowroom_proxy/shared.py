@@ -30,8 +30,8 @@ from elbowroom_proxy.calibration import Calibration
 from elbowroom_proxy.metrics import Metrics
 from elbowroom_proxy.ports import TraceSink, Upstream
 from elbowroom_proxy.principal import Identify
-from elbowroom_proxy.texts import Keeper
 from elbowroom_proxy.shadow import SKIPPED, Proposal
+from elbowroom_proxy.texts import Keeper
 
 LAST_WORDS = 2.0  # seconds that clients who do not read get to take an error, when the server is shutting down
 

@@ -19,16 +19,17 @@ REQUESTS = 30
 OWN = {"trace_id", "request_id", "timings_ms", "chain", "digest", "digest_sent"}
 
 
-@pytest.fixture(scope="module")
-def twice(tmp_path_factory) -> list[tuple[Path, list[Done]]]:
+def walked(folder: Path) -> tuple[Path, list[Done]]:
     before = structlog.get_config()
-    day = plan.day(DATE, 1, REQUESTS)
-    walked = []
-    for _ in range(2):
-        folder = tmp_path_factory.mktemp("day")
-        walked.append((folder, walk(folder, day, store.make(folder))))
-    structlog.configure(**before)
-    return walked
+    try:
+        return folder, walk(folder, plan.day(DATE, 1, REQUESTS), store.make(folder))
+    finally:
+        structlog.configure(**before)
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory) -> tuple[Path, list[Done]]:
+    return walked(tmp_path_factory.mktemp("day"))
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
@@ -45,13 +46,13 @@ def shared(value: Any) -> Any:
     return [shared(one) for one in value] if isinstance(value, list) else value
 
 
-def test_twice_is_the_same_but_for_ids(twice):
-    (first, _), (second, _) = twice
-    assert shared(records(first)) == shared(records(second))
+def test_twice_is_the_same_but_for_ids(once, tmp_path):
+    again, _ = walked(tmp_path)
+    assert shared(records(once[0])) == shared(records(again))
 
 
-def test_every_request_left_a_record_at_its_own_time(twice):
-    folder, done = twice[0]
+def test_every_request_left_a_record_at_its_own_time(once):
+    folder, done = once
     told = {one["trace_id"]: one for one in records(folder) if one.get("kind", "request") == "request"}
     assert len(told) == len(done) > REQUESTS
     for one in done:
@@ -63,8 +64,8 @@ def test_every_request_left_a_record_at_its_own_time(twice):
     assert {path.name[:10] for path in (folder / "traces").glob("*.jsonl")} == {"2026-11-02"}
 
 
-def test_the_day_has_what_days_have(twice):
-    told = records(twice[0][0])
+def test_the_day_has_what_days_have(once):
+    told = records(once[0])
     assert {"enforce", "shadow", "passthrough"} <= {one.get("mode") for one in told}
     codes = {one["error"]["code"] for one in told if one.get("error")}
     assert {"rate_limit_exceeded", "upstream_error", "model_not_found", "invalid_request"} <= codes
@@ -72,8 +73,8 @@ def test_the_day_has_what_days_have(twice):
     assert all(one["count_error"] == 0 for one in told if one.get("billed"))
 
 
-def test_while_it_is_killed_nothing_is_chosen(twice):
-    told = records(twice[0][0])
+def test_while_it_is_killed_nothing_is_chosen(once):
+    told = records(once[0])
     killed = [one for one in told if one.get("killed")]
     assert all("2026-11-02T14:05" <= one["time"] < "2026-11-02T14:20" for one in killed)
     assert all(one["mode"] == "passthrough" for one in killed)
