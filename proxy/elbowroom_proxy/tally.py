@@ -60,7 +60,7 @@ class Tally:
                 continue
             visible = {one.account.entities[-1].name for one in _units(directory, name) if _seen(one, whose)}
             levels = {(one.kind, one.name): one for one in map(level, await self._sums(directory, name))}
-            told = {at: one for at, one in levels.items() if one.name in visible}
+            told: dict[tuple[str, str], Level] = {at: one for at, one in levels.items() if one.name in visible}
             if told:
                 orgs.append(_org(directory, name, unit, told, team))
                 seen += len(told)

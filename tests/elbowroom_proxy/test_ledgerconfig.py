@@ -43,7 +43,7 @@ def test_what_does_not_go_together_is_refused(row, said):
 
 @pytest.mark.parametrize("limits", [{"tokens": 0}, {"micro_usd": 5, "period": "1d"}])
 def test_sums_of_days_are_not_forgotten_unless_that_is_meant(limits):
-    with pytest.raises(InvalidConfig, match="acme/x has a limit for 1(d|mo), which a ledger in memory forgets"):
+    with pytest.raises(InvalidConfig, match=r"acme/x has a limit for 1(d|mo), which a ledger in memory forgets"):
         check(Ledger(), [account(**limits)], fault)
     check(Ledger(volatile=True), [account(**limits)], fault)
     check(Ledger(store="redis", url="redis://sums"), [account(**limits)], fault)

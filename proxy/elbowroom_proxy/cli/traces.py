@@ -35,7 +35,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def arguments(parser: ArgumentParser) -> None:
     """Adds the commands and their options."""
-    commands = parser.add_subparsers(required=True, metavar="list | show | export | index | verify | hold | release | erase")
+    commands = parser.add_subparsers(
+        required=True, metavar="list | show | export | index | verify | hold | release | erase"
+    )
     listed = commands.add_parser("list", help="the latest traces, one a line")
     listed.add_argument("-n", type=_some, default=20, metavar="N", help="how many at most (default: %(default)s)")
     listed.add_argument("--after", metavar="WORD", help="goes on where the list before ended, which said this word")

@@ -57,7 +57,7 @@ def full_width(text: str) -> str:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("write", [net, every, nested, hidden, full_width])
-def test_escapes_hide_nothing(form: tuple[str, str], write: Callable[[str], str]):
+def test_escapes_hide_nothing(form: tuple[str, int], write: Callable[[str], str]):
     value, text = planted(*form)
     before, _, after = text.partition(value)
     escaped = f'{{"退": "\\u9000\\uff0c{write(before)}{write(value)}{write(after)}"}}'

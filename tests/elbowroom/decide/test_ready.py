@@ -155,7 +155,13 @@ def test_an_assumed_label_is_noted():
     assert found.notes == ("documents without a label: 1 taken for internal",)
 
 
-SEEN = {"tenant": "acme", "label": "restricted", "deny_groups": [], "visibility": "tenant", "expires_at": None}
+SEEN: dict[str, Any] = {
+    "tenant": "acme",
+    "label": "restricted",
+    "deny_groups": [],
+    "visibility": "tenant",
+    "expires_at": None,
+}
 
 
 @pytest.mark.parametrize(

@@ -310,7 +310,7 @@ def test_nothing_is_too_deep(depth: int):
     deep: Any = []
     for _ in range(depth):
         deep = [deep]
-    assert back({"name": "Paris", "x": deep}).text.startswith('{"name":"Paris","x":[[')
+    assert (back({"name": "Paris", "x": deep}).text or "").startswith('{"name":"Paris","x":[[')
     assert back({"text": "Paris.", "access": {"tenant": deep}}).access is not None
     assert one({"text": "Paris.", "metadata": {"access": {"tenant": "acme", "x": deep}}}).access["tenant"] == "acme"
 

@@ -100,7 +100,8 @@ def test_a_limit_that_nothing_fits_into_has_a_line_and_a_cap_that_mends_it(tmp_p
     "team",
     [
         {"max_tokens": 60, "output_cap": 50}, {"max_tokens": 60, "policy": "careful"}, {"max_tokens": 60, "models": []},
-        {"max_tokens": 0}, {"max_tokens": None}, {"tpm_limit": 708, "classes": ["general"]}, {"max_budget": 0.01, "models": ["n"]},
+        {"max_tokens": 0}, {"max_tokens": None}, {"tpm_limit": 708, "classes": ["general"]},
+        {"max_budget": 0.01, "models": ["n"]},
     ],
 )  # fmt: skip
 def test_what_one_hold_fits_into_is_no_fault(tmp_path: Path, team: dict[str, Any]):
