@@ -216,6 +216,8 @@ def test_without_scripts(house_of: MakeHouse, on_failure: str):
         status, said = house.ready()
         assert (status, said["ledger"]) == (503 if on_failure == "deny" else 200, "degraded")
         assert "NoPermissionError" in str(said["ledger_faults"])
+        refuses = ["the ledger holds nothing at the moment, and ledger.on_failure is deny"]
+        assert said.get("faults", refuses) == refuses
     assert answers[0].status_code == 200
     assert house.sums()["ht"] == TOKENS
     with house.asked() as client:

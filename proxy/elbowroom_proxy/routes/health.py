@@ -54,7 +54,7 @@ def routes(parts: Parts) -> APIRouter:
             said["ledger_faults"] = wrong
         faults = []
         if not sums and parts.refuses_unheld():
-            faults.append("the ledger cannot be reached, and ledger.on_failure is deny")
+            faults.append("the ledger holds nothing at the moment, and ledger.on_failure is deny")
         if not kept and parts.refuses_unrecorded():
             faults.append("no record can be kept, and traces.on_trace_failure is reject")
         if faults:
