@@ -6,12 +6,14 @@ Does not know: what is kept there, who waits for what.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from hiredis import pack_command
 from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
-from redis.asyncio.connection import AbstractConnection, Connection, parse_url
+from redis.asyncio.connection import Connection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Broken
@@ -24,20 +26,13 @@ POLICY = "maxmemory-policy"
 FIT = "noeviction"
 
 
-class _Packing(AbstractConnection):
-    """Commands are packed by hiredis: what redis-py does itself takes longer than all else that a hold takes here."""
-
-    def pack_commands(self, commands: Iterable[Iterable[Any]]) -> list[bytes]:
-        return [b"".join(pack_command(tuple(words)) for words in commands)]
-
-
 class Server:
     """Connections are opened when they are needed. `timeout`: seconds for one answer."""
 
     def __init__(self, url: str, *, cluster: bool, timeout: float, connections: int = 4) -> None:
         # Callers give up after `timeout`. A connection is given twice that: where this process kept the loop busy, the
         # answer may have come in time.
-        patience = 2 * timeout
+        self._patience = patience = 2 * timeout
         self._client: Redis | RedisCluster
         if cluster:
             self._client = RedisCluster.from_url(
@@ -52,7 +47,7 @@ class Server:
             kind = options.pop("connection_class", Connection)
             self._client = Redis(
                 connection_pool=BlockingConnectionPool(
-                    connection_class=type(kind.__name__, (_Packing, kind), {}),
+                    connection_class=kind,
                     max_connections=connections + 1,  # `look` may come between
                     timeout=timeout,
                     socket_timeout=patience,
@@ -67,16 +62,44 @@ class Server:
 
     async def send(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
         """One answer a command, errors among them. Raises `RedisError` or `OSError` where there is no server."""
-        pipeline = self._client.pipeline(transaction=False)
+        client = self._client
+        if isinstance(client, Redis):
+            return await self._sent(client, commands)
+        pipeline = client.pipeline(transaction=False)
         for words in commands:
             pipeline.execute_command(*words)
         try:
             answers = await pipeline.execute(raise_on_error=False)
         except RedisClusterException as error:  # no node can be reached; it is no RedisError
             raise Broken(str(error)) from error
-        if isinstance(self._client, RedisCluster) and any(isinstance(one, (Broken, Late)) for one in answers):
-            await self._client.aclose()  # its nodes may be others by now: they are asked for anew
+        if any(isinstance(one, (Broken, Late)) for one in answers):
+            await client.aclose()  # its nodes may be others by now: they are asked for anew
         return list(answers)
+
+    async def _sent(self, client: Redis, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """As a pipeline does it, but packed by hiredis, and with one limit of time for all answers: redis-py's own way
+        takes longer than all else that a hold takes here.
+        """
+        pool: Any = client.connection_pool
+        told = client.response_callbacks
+        connection = await pool.get_connection()
+        try:
+            await connection.send_packed_command(b"".join([pack_command(tuple(words)) for words in commands]))
+            answers: list[Any] = []
+            async with asyncio.timeout(self._patience):
+                for words in commands:
+                    try:
+                        answer = await connection.read_response(timeout=inf)
+                    except ResponseError as error:
+                        answers.append(error)
+                        continue
+                    read = told.get(words[0])
+                    answers.append(answer if read is None else read(answer))
+        except TimeoutError:  # whose reading was broken off has closed its connection
+            raise Late("Timeout reading from socket") from None
+        finally:
+            await pool.release(connection)
+        return answers
 
     async def look(self) -> None:
         """Asks whether it evicts. What cannot be reached is looked at another time."""

@@ -6,6 +6,7 @@ import pytest
 import redis
 from redis.exceptions import ConnectionError as Broken
 from redis.exceptions import ResponseError
+from redis.exceptions import TimeoutError as Late
 
 from elbowroom_proxy.stores.server import Server
 from tests.servers import RedisServer, free_port
@@ -18,6 +19,21 @@ async def test_one_answer_a_command_errors_among_them(redis_url: str):
     assert isinstance(wrong, ResponseError)
     await server.look()
     assert (server.looked, server.unfit, server.unsaid) == (True, None, None)
+    await server.close()
+
+
+async def test_an_answer_that_is_late_is_nobodys(redis_url: str):
+    server = Server(redis_url, cluster=False, timeout=0.05, connections=0)
+    with pytest.raises(Late):
+        await server.send([("GET", "b"), ("BLPOP", "nothing", 30)])
+    assert await server.send([("ECHO", "mine"), ("HGETALL", "nothing")]) == [b"mine", {}]
+    await server.close()
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+async def test_answers_are_read_as_the_client_reads_them(redis_url: str, protocol: int):
+    server = Server(f"{redis_url}?protocol={protocol}", cluster=False, timeout=5.0)
+    assert (await server.send([("HSET", "h", "a", 1), ("HGETALL", "h")]))[1] == {b"a": b"1"}
     await server.close()
 
 
