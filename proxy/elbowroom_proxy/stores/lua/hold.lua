@@ -14,7 +14,11 @@
 local time = redis.call('TIME')
 local second = tonumber(time[1])
 local now = second * 1000000 + tonumber(time[2])
--- A number becomes text at some cost, so what is written more than once becomes it once.
+-- A number becomes text at some cost: as a double where Redis does it, which is dear. What is written more than once
+-- becomes it once.
+local function text(number)
+  return string.format('%d', number)
+end
 local requests_field, rate_field = 'n' .. time[1], 'w' .. time[1]
 local id, lasts, kept = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[7])
 local tokens, money, rate = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -73,7 +77,7 @@ local function slid(live)
     redis.call('HDEL', live, unpack(some))
   end
   found.first = gone + 1
-  redis.call('HSET', live, 'n', found.requests, 'w', found.rate, 'f', found.first)
+  redis.call('HSET', live, 'n', text(found.requests), 'w', text(found.rate), 'f', text(found.first))
   return found
 end
 
@@ -133,25 +137,24 @@ end
 local epoch = redis.call('GET', KEYS[3])
 if not epoch then
   epoch = now
-  redis.call('SET', KEYS[3], now)
+  redis.call('SET', KEYS[3], text(now))
 end
 
 if asks == 1 and not refused then
-  local lines, ends = {}, string.format('%.0f', now + lasts)
+  local lines, ends = {}, text(now + lasts)
   for at, found in ipairs(levels) do
     found.open = found.open + counts
-    local fields = { 'o', found.open }
+    local fields = { 'o', text(found.open) }
     if limits[at][1] >= 0 or limits[at][2] >= 0 then
       found.requests, found.rate = found.requests + counts, found.rate + rate
-      for _, value in ipairs({
-        'n', found.requests, 'w', found.rate, requests_field, found.requests_now + counts, rate_field, found.rate_now + rate,
-      }) do
-        fields[#fields + 1] = value
-      end
+      fields = {
+        'o', fields[2], 'n', text(found.requests), 'w', text(found.rate), requests_field,
+        text(found.requests_now + counts), rate_field, text(found.rate_now + rate),
+      }
       if second < found.first or not found.live_first then
         found.first = math.min(found.first, second)
         fields[#fields + 1] = 'f'
-        fields[#fields + 1] = found.first
+        fields[#fields + 1] = text(found.first)
       end
     end
     if second > found.last then
@@ -164,7 +167,7 @@ if asks == 1 and not refused then
       found.last = second
     end
     found.held_tokens, found.held_money = found.held_tokens + tokens, found.held_money + money
-    redis.call('HSET', found.sums, 'ht', found.held_tokens, 'hm', found.held_money)
+    redis.call('HSET', found.sums, 'ht', text(found.held_tokens), 'hm', text(found.held_money))
     if found.fresh then
       redis.call('EXPIREAT', found.sums, found.ends + kept)
     end
@@ -172,7 +175,7 @@ if asks == 1 and not refused then
     lines[#lines + 1] = found.sums
   end
   redis.call(
-    'HSET', KEYS[1], 's', 'open', 'g', now, 'd', ends, 't', ARGV[4], 'm', ARGV[5], 'r', ARGV[6], 'b', time[1],
+    'HSET', KEYS[1], 's', 'open', 'g', text(now), 'd', ends, 't', ARGV[4], 'm', ARGV[5], 'r', ARGV[6], 'b', time[1],
     'q', ARGV[9], 'k', table.concat(lines, '\n')
   )
   redis.call('ZADD', KEYS[2], ends, id)
@@ -190,11 +193,10 @@ for at, found in ipairs(levels) do
       rate_free = free(found, 'w', found.rate, limits[at][2] - rate)
     end
   end
-  for _, value in ipairs({
-    found.next, found.open, found.requests, found.rate, found.tokens, found.held_tokens, found.money, found.held_money,
-    requests_free, rate_free,
-  }) do
-    answer[#answer + 1] = value
-  end
+  local at_last = #answer
+  answer[at_last + 1], answer[at_last + 2], answer[at_last + 3] = found.next, found.open, found.requests
+  answer[at_last + 4], answer[at_last + 5], answer[at_last + 6] = found.rate, found.tokens, found.held_tokens
+  answer[at_last + 7], answer[at_last + 8] = found.money, found.held_money
+  answer[at_last + 9], answer[at_last + 10] = requests_free, rate_free
 end
 return answer

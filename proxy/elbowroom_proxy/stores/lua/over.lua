@@ -36,6 +36,11 @@ if (state == 'open' or state == 'swept') and have[7] ~= ARGV[10] then
   return { 'lines', now, 0, 0, 0, 0 }
 end
 
+-- As a double, which is what Redis makes of a number, it becomes text at a price.
+local function text(number)
+  return string.format('%d', number)
+end
+
 local charge = { tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]) }
 if mode == 'sweep' then
   charge = held
@@ -57,9 +62,11 @@ for at = 3, #KEYS, 2 do
     local open = less(tonumber(was[1]), tonumber(have[8]))
     if was[3] and charge[3] ~= held[3] then
       local more = charge[3] - held[3]
-      redis.call('HSET', live, 'o', open, 'w', tonumber(was[2]) + more, seconds, tonumber(was[3]) + more)
+      redis.call(
+        'HSET', live, 'o', text(open), 'w', text(tonumber(was[2]) + more), seconds, text(tonumber(was[3]) + more)
+      )
     else -- it came to what was thought, or its second has gone out
-      redis.call('HSET', live, 'o', open)
+      redis.call('HSET', live, 'o', text(open))
     end
   end
   was = redis.call('HMGET', sums, 't', 'm', 'ht', 'hm', 'ut', 'um')
@@ -79,9 +86,11 @@ for at = 3, #KEYS, 2 do
     if mode == 'sweep' then
       maybe_tokens, maybe_money = maybe_tokens + charge[1], maybe_money + charge[2]
     end
-    redis.call('HSET', sums, 't', tokens, 'm', money, 'ht', held_tokens, 'hm', held_money)
+    redis.call(
+      'HSET', sums, 't', text(tokens), 'm', text(money), 'ht', text(held_tokens), 'hm', text(held_money)
+    )
     if mode == 'sweep' or state == 'swept' then
-      redis.call('HSET', sums, 'ut', maybe_tokens, 'um', maybe_money)
+      redis.call('HSET', sums, 'ut', text(maybe_tokens), 'um', text(maybe_money))
     end
     if gone then
       redis.call('EXPIREAT', sums, tonumber(ARGV[10 + (at - 1) / 2]) + kept)
