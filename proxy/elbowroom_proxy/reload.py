@@ -32,6 +32,9 @@ LIVE = frozenset({
     "max_queue", "ping_interval", "max_body_bytes",
 })  # fmt: skip
 
+# Of `traces`: what files and keys were opened by. The rest holds for requests that begin afterwards.
+SINKS = ("hash_key_id", "retention_days", "retention_bytes")
+
 
 def live_part(before: Settings, after: Settings) -> tuple[Settings, Sequence[str]]:
     """What can be swapped of `after`, the rest as it was, and the names of that rest where it has changed.
@@ -48,9 +51,10 @@ def live_part(before: Settings, after: Settings) -> tuple[Settings, Sequence[str
     old, new = before.general, after.general
     kept = {one: getattr(old, one) for one in old.__struct_fields__ if one not in LIVE}
     names = [f"general_settings.{one}" for one, value in kept.items() if value != getattr(new, one)]
-    if before.traces != after.traces:
-        names.append("traces")
-    return structs.replace(after, general=structs.replace(new, **kept), traces=before.traces), names
+    held = {one: getattr(before.traces, one) for one in SINKS}
+    names += [f"traces.{one}" for one, value in held.items() if value != getattr(after.traces, one)]
+    traces = structs.replace(after.traces, **held)
+    return structs.replace(after, general=structs.replace(new, **kept), traces=traces), names
 
 
 class Reload:

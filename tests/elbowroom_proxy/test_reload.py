@@ -154,9 +154,10 @@ def test_what_cannot_be_swapped_is_named_by_name_alone(tmp_path: Path):
     assert names == ["general_settings.secret"]
     assert (held.general.secret, held.general.ping_interval) == (before.general.secret, 3)
     value = json.loads(written(tmp_path).read_text())
-    (tmp_path / "elbowroom.yaml").write_text(json.dumps({**value, "traces": {"retention_days": 3}}))
+    (tmp_path / "elbowroom.yaml").write_text(json.dumps({**value, "traces": {"retention_days": 3, "sample": 0.5}}))
     held, names = live_part(before, settings.load(tmp_path / "elbowroom.yaml", {}))
-    assert (names, held.traces) == (["traces"], before.traces)
+    assert names == ["traces.retention_days"]
+    assert (held.traces.retention_days, held.traces.sample) == (None, 0.5)
 
 
 def test_what_cannot_hold_in_part_does_not_hold_at_all(tmp_path: Path):
