@@ -48,13 +48,17 @@ class Beside:
         if texts.policy is not None:
             self._once(POLICIES, *texts.policy)
         for digest, text in texts.instructions:
-            if (INSTRUCTIONS, digest) not in self._known:
+            if not self._there(INSTRUCTIONS, digest):
                 self._once(INSTRUCTIONS, digest, cleaner()(text).encode())
         if texts.capture is not None:
             self._capture(texts.capture)
 
+    def _there(self, kind: str, digest: str) -> bool:
+        """Whether it was put down or touched today, and nobody removed it since."""
+        return (kind, digest) in self._known and (self._folder / kind / digest).exists()
+
     def _once(self, kind: str, digest: str, data: bytes) -> None:
-        if (kind, digest) in self._known:
+        if self._there(kind, digest):
             return
         path = self._folder / kind / digest
         if path.exists():

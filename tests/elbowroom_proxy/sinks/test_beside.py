@@ -115,3 +115,13 @@ def test_every_folder_that_is_made_is_its_owners_only(tmp_path):
     made = [path for path in (folder, *folder.rglob("*")) if path.is_dir()]
     assert len(made) == 3
     assert [path.stat().st_mode & 0o77 for path in made] == [0, 0, 0]
+
+
+def test_what_somebody_removed_is_put_down_again_with_the_next_record(tmp_path):
+    kept, told = Beside(tmp_path, KEY), Texts(policy=("digest", b"{}"), instructions=(("hash", "be kind"),))
+    for _ in range(2):
+        kept.keep(told, "2026-03-01")
+        files = [tmp_path / "policies" / "digest", tmp_path / "instructions" / "hash"]
+        assert [path.read_bytes() for path in files] == [b"{}", b"be kind"]
+        for path in files:
+            path.unlink()
