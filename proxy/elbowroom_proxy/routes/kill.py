@@ -87,6 +87,8 @@ async def _admin(identify: Identify, request: Request) -> Principal:
         check_own_machine(request.headers, request.client)
     elif found.role != "admin":
         raise RoleNotAllowed("This key may not turn the kill switch: it needs the role admin.")
+    elif found.tenant is not None or found.org is not None:
+        raise RoleNotAllowed("The kill switch is everybody's: an admin of one tenant or organisation may not turn it.")
     return found
 
 
