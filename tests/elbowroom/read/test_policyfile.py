@@ -42,7 +42,7 @@ def test_without_files_of_classes_there_is_the_default_one():
         ("p.yaml", ""), [], known_gates=GATES, known_packers=PACKERS, known_rules=RULES, known_rerankers=RERANKERS
     )
     assert [one.name for one in found.classes] == ["general"]
-    assert found == Policy(digest=found.digest)
+    assert found == Policy(digest=found.digest, files=found.files)
 
 
 def test_classes_stand_in_the_order_in_which_they_are_tried():
@@ -102,7 +102,7 @@ def test_the_digest_is_of_the_texts_alone():
         ("evidence: {min_excerpt_tokens: 2000}\n", "p.yaml:1: must not be more than evidence.max_passage_tokens"),
         ("follow_up:\n  cues:\n    en:\n    - '('\n", "p.yaml:4: not a regular expression"),
         ("follow_up: {not_cues: {zh: ['(']}}\n", "p.yaml:1: not a regular expression"),
-        ("mode: strict\n", "p.yaml:1: invalid enum value"),
+        ("mode: strict\n", "p.yaml:1: 'strict' is none of passthrough, shadow, enforce (mode)"),
         ("\nhistory: {share: 1.5}\n", "p.yaml:2: expected `float` <= 1.0 (history.share)"),
         ("evidence: {floor: 2}\n", "p.yaml:1: expected `float` <= 1.0 (evidence.floor)"),
         ("input_limit: -5\n", "p.yaml:1: expected `int` >= 1 (input_limit)"),
@@ -156,7 +156,7 @@ def test_the_shipped_policy_is_the_default_with_its_classes(root):
     assert found.query_class("aggregation").evidence.ceiling == 12_000
     plain = Policy()
     different = [name for name in Policy.__struct_fields__ if getattr(found, name) != getattr(plain, name)]
-    assert different == ["follow_up", "classes", "digest"]
+    assert different == ["follow_up", "classes", "digest", "files"]
     assert found.follow_up.max_words == plain.follow_up.max_words
     assert found.follow_up.max_characters == plain.follow_up.max_characters
 
@@ -165,7 +165,7 @@ def test_the_shipped_files_explain_every_key(root):
     """The file is the schema's documentation: each key stands in it."""
     text = (root / "config" / "policy.yaml").read_text()
     lines = yaml.read(text, "policy.yaml", Policy).lines
-    expected = set(Policy.__struct_fields__) - {"classes", "sources", "digest"}
+    expected = set(Policy.__struct_fields__) - {"classes", "sources", "digest", "files"}
     for name in ("answer", "history", "tool_results", "access", "evidence", "follow_up"):
         kind = type(getattr(Policy(), name))
         expected |= {f"{name}.{inner}" for inner in kind.__struct_fields__}
