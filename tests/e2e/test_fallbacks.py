@@ -99,7 +99,7 @@ def test_the_proxy_asks_and_no_model_is_charged(client, proxy, upstream):
     record = record_of(proxy, raw.headers["x-request-id"])
     assert (record["status"], record["error"], record["upstream"]) == (200, None, None)
     assert record["billed"] == {
-        "prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0, "reasoning_tokens": 0,
+        "prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0, "reasoning_tokens": 0, "cache_write_tokens": 0,
     }  # fmt: skip
     assert (record["evidence_tokens"], record["counted"], record["evidence_sufficient"]) == (0, None, False)
 
