@@ -67,7 +67,7 @@ def configured(upstream: FakeUpstream, folder: Path) -> str:
     }
     rows = [
         holders.row("helpline", ASKER),
-        {**holders.row("ann", READER), "role": "auditor", "org": None, "team": None},
+        {**holders.row("reviewer", READER), "role": "auditor", "org": None, "team": None},
     ]
     general = holders.written(folder, *rows, max_tokens=60_000, max_budget=0.5, budget_duration="1d")
     (folder / "orgs.yaml").write_text(
