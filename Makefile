@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
-TESTS := $(BIN)/python -m pytest -n 2 -q
+# Three at once, also on two cores: many tests wait for servers that they start.
+TESTS := $(BIN)/python -m pytest -n 3 -q
 # Tests start dozens of servers: each would otherwise compile its libraries anew, which takes seconds.
 unexport PYTHONDONTWRITEBYTECODE
 

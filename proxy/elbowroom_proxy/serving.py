@@ -20,7 +20,7 @@ from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from socket import socket
-from typing import Any
+from typing import Any, TextIO, cast
 
 import structlog
 import uvicorn
@@ -161,6 +161,16 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+class _Stderr:
+    """Standard error, whatever it is when something is said: a logger outlives what it was when it was made."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
 def log_to_stderr(level: int = logging.INFO) -> None:
     """One JSON line an event, on standard error."""
     structlog.configure(
@@ -171,6 +181,6 @@ def log_to_stderr(level: int = logging.INFO) -> None:
             structlog.processors.JSONRenderer(ensure_ascii=False),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Stderr())),
         cache_logger_on_first_use=True,
     )

@@ -282,6 +282,7 @@ def test_a_period_that_ends_while_an_answer_runs(house_of: MakeHouse, clock: Clo
         assert spent_by_period(house) == [(0, TOKENS), (TOKENS, 0)]
     assert answers[0].status_code == 200
     assert spent_by_period(house) == [(TOKENS, 0), (TOKENS, 0)]  # each in its own
+    wait_until(lambda: len(house.records()) == 2)
     assert [one["settlement"]["state"] for one in house.records()] == ["settled"] * 2
 
 

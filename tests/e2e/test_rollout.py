@@ -131,7 +131,8 @@ def test_killed_a_budget_still_holds_and_a_secret_still_stays(
 
 
 def test_only_an_admin_turns_it_where_there_are_keys(tmp_path: Path, running_proxy: Run):
-    rows = [holders.row("a", KEYS[0]), {**holders.row("boss", KEYS[2]), "role": "admin"}]
+    nobodys = {"role": "admin", "org": None, "team": None}
+    rows = [holders.row("a", KEYS[0]), {**holders.row("boss", KEYS[2]), **nobodys}]
     general: dict[str, Any] = holders.written(tmp_path, *rows)
     proxy = running_proxy(config("http://127.0.0.1:1/v1", kill_file=str(tmp_path / "kill"), **general))
     url = f"{proxy.url}/admin/kill"

@@ -195,5 +195,5 @@ def test_the_base_url_with_and_without_v1(proxy: RunningProxy, upstream: FakeUps
 
 def test_what_is_not_there_is_said_in_json(client: openai.OpenAI):
     with pytest.raises(openai.NotFoundError) as missing:
-        client.embeddings.create(model="fake", input="hello")
+        client.moderations.create(model="fake", input="hello")
     assert missing.value.code == "not_found"

@@ -58,6 +58,7 @@ async def test_other_endpoints_are_asked_from_the_next_question_on(fake_upstream
     assert (asking.models, await asking.count(need())) == (frozenset(), ())
     asking.swap(there)
     assert (asking.models, await asking.count(need())) == (frozenset({"m"}), (21,))
+    await asking.close()
 
 
 async def test_an_answer_is_remembered_and_the_key_says_nothing(fake_upstream):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import multiprocessing
 import os
@@ -230,3 +231,18 @@ def test_a_worker_that_finds_no_keys_any_more_is_not_open(tmp_path: Path):
     with pytest.raises(InvalidConfig, match=r"keys.yaml:1: the keys are gone"):
         serving.worker(tmp_path / "elbowroom.yaml", closed=True)
     assert isinstance(serving.worker(tmp_path / "elbowroom.yaml", closed=False), FastAPI)
+
+
+def test_a_logger_that_was_made_earlier_speaks_to_what_stderr_is_now(capsys, monkeypatch):
+    previous = structlog.get_config()
+    try:
+        serving.log_to_stderr()
+        log = structlog.get_logger()
+        log.info("first")
+        now = io.StringIO()
+        monkeypatch.setattr(sys, "stderr", now)
+        log.info("second")
+    finally:
+        structlog.configure(**previous)
+    assert '"first"' in capsys.readouterr().err
+    assert '"second"' in now.getvalue()

@@ -52,7 +52,8 @@ def test_only_the_two_packages_hold_source():
         "src/elbowroom",
         "proxy/elbowroom_proxy",
     }
-    stray = [name(p) for p in files() if name(p).startswith(("src/", "proxy/")) and p not in set(sources())]
+    known = set(sources())
+    stray = [name(p) for p in files() if name(p).startswith(("src/", "proxy/")) and p not in known]
     assert [path for path in stray if path.endswith(".py")] == []
 
 

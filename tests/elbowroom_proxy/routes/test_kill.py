@@ -85,7 +85,9 @@ async def test_who_turned_it_or_asked_is_recorded_and_it_is_turned_all_the_same(
     ]
 
 
-@pytest.mark.parametrize(("key", "status"), [("reads", 403), ("asks", 403), ("tenant", 403), ("org", 403), ("wrong", 401)])
+@pytest.mark.parametrize(
+    ("key", "status"), [("reads", 403), ("asks", 403), ("tenant", 403), ("org", 403), ("wrong", 401)]
+)
 async def test_nobody_else_does(tmp_path: Path, key: str, status: int):
     async with client(tmp_path / "kill", authorization=f"Bearer {key}") as http:
         for answer in (await http.post("/admin/kill", json={"on": True}), await http.get("/admin/kill")):
