@@ -188,3 +188,9 @@ def test_a_counter_that_never_agrees_is_not_asked_for_ever():
     result, questions = capped(json.dumps(ROWS[:150]), 4000, measure=measure)
     assert result.tokens <= 4000
     assert len(questions) <= 12
+
+
+def test_where_every_row_costs_more_than_its_bytes_promised_none_is_kept():
+    result, _ = capped(json.dumps([{"id": number, "note": "refund " * 12} for number in range(20)]), 60, measure=len)
+    assert (result.rows_after or 0) <= 1
+    assert NOTICE in result.text
