@@ -11,7 +11,6 @@ import logging
 import multiprocessing
 import os
 import signal
-import sys
 import tempfile
 import threading
 import time
@@ -33,6 +32,7 @@ from elbowroom_proxy import app, metrics
 from elbowroom_proxy import settings as configured
 from elbowroom_proxy.ledgerconfig import check_workers
 from elbowroom_proxy.settings import Settings
+from elbowroom_proxy.stderr import Stderr
 
 KEEP_ALIVE = 75  # seconds; longer than clients keep a connection, so that none finds it just closed
 PATIENCE = 60  # seconds in which a worker must give a sign of life; its first comes when all of it is loaded
@@ -161,16 +161,6 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-class _Stderr:
-    """Standard error, whatever it is when something is said: a logger outlives what it was when it was made."""
-
-    def write(self, text: str) -> int:
-        return sys.stderr.write(text)
-
-    def flush(self) -> None:
-        sys.stderr.flush()
-
-
 def log_to_stderr(level: int = logging.INFO) -> None:
     """One JSON line an event, on standard error."""
     structlog.configure(
@@ -181,6 +171,6 @@ def log_to_stderr(level: int = logging.INFO) -> None:
             structlog.processors.JSONRenderer(ensure_ascii=False),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Stderr())),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", Stderr())),
         cache_logger_on_first_use=True,
     )

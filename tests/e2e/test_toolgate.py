@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from tests.e2e.conftest import CLIENT_KEY, HELLO
-from tests.proxy import RunningProxy, config
+from tests.proxy import RunningProxy, config, wait_until
 from tests.upstream import DONE, WAIT, FakeUpstream, answer_json, answer_stream, chunk, completion
 
 TOOLS: Any = [
@@ -47,6 +47,7 @@ def test_calls_outside_of_the_tools_do_not_arrive(sdk: openai.OpenAI, gated: Run
         streamed = stream.get_final_completion()
     assert [made.function.name for made in streamed.choices[0].message.tool_calls or ()] == ["find"]
     assert [tool["function"]["name"] for seen in upstream.requests for tool in seen.json["tools"]] == ["find", "find"]
+    wait_until(lambda: len(gated.traces()) == 2)
     assert [record["calls_refused"] for record in gated.traces()] == [1, 1]
     assert {name for record in gated.traces() for name in record["tools_removed"]} == {"pay"}
 

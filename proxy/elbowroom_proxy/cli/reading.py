@@ -15,7 +15,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 import structlog
 from msgspec import Struct
@@ -33,6 +33,7 @@ from elbowroom_proxy.indexes.sqlite import SqliteIndex
 from elbowroom_proxy.settings import STATE, General
 from elbowroom_proxy.sinks.chained import HEADS, others
 from elbowroom_proxy.sinks.jsonl import JsonlSink
+from elbowroom_proxy.stderr import Stderr
 
 _OPTIONS = {
     "tenant": "of that tenant",
@@ -156,7 +157,7 @@ def _quiet() -> None:
     """What the parts of a service say while they work is for its log; what goes wrong is said here as well."""
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", Stderr())),
     )
 
 
