@@ -153,6 +153,7 @@ def test_what_no_record_can_say_is_said(site: Site):
 def test_nothing_to_restore_is_said(site: Site, here: Here):
     done = site.rebuild("--org", "none")
     assert (done.returncode, done.stderr) == (1, "There is no such organisation.\n")
+    site.proxy.stop()  # it would say, in this process, that its files are gone
     (site.folder / "orgs.yaml").write_text("orgs: []")
     (site.folder / "keys.yaml").unlink()
     assert site.rebuild().stderr == "There are no organisations.\n"
