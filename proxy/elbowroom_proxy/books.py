@@ -179,6 +179,9 @@ class Books:
                 self.metrics.overdue.set(overdue)
             except LedgerUnavailable:
                 self.metrics.failed("sweep")
+            except Exception as error:  # nobody would notice that sweeping has ended, and dead holds would stay
+                self.metrics.failed("sweep")
+                log.error("sweep", exc_info=error)
             await self._pause(self.row.sweep)
 
     def _swept(self, holds: Sequence[Swept]) -> None:

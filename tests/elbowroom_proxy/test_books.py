@@ -238,6 +238,29 @@ async def test_holds_that_nobody_ended_are_swept_and_told():
     assert (found.spent, found.held) == (60, 0)
 
 
+async def test_sweeping_goes_on_whatever_went_wrong_once(monkeypatch: pytest.MonkeyPatch):
+    clock = [1000.0]
+    kept = Kept(Row(sweep=0.001), ["configured"], Flaky(clock=lambda: clock[0]))
+    await kept.books.hold(hold("a", 60))
+    clock[0] += 61
+    faults = [ValueError("nobody foresaw it")]
+    overdue = kept.ledger.overdue
+
+    async def once(org: str) -> int:
+        if faults:
+            raise faults.pop()
+        return await overdue(org)
+
+    monkeypatch.setattr(kept.ledger, "overdue", once)
+    await kept.books.start()
+    while not kept.counted("swept"):
+        kept.ledger.looked.clear()
+        await kept.ledger.looked.wait()
+    await kept.books.close()
+    assert kept.counted("failures", call="sweep") == 1
+    assert (await kept.standing()).spent == 60
+
+
 async def test_only_so_many_organisations_are_remembered(kept: Kept, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "ORGS", 2)
     for number, org in enumerate(("a", "b", "a", "c")):
