@@ -172,5 +172,4 @@ def log_to_stderr(level: int = logging.INFO) -> None:
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(cast("TextIO", Stderr())),
-        cache_logger_on_first_use=True,
     )

@@ -17,6 +17,7 @@ import httpx
 import pytest
 import structlog
 from fastapi import FastAPI
+from structlog.testing import capture_logs
 
 from elbowroom.errors import InvalidConfig
 from elbowroom_proxy import metrics, serving, settings
@@ -246,3 +247,6 @@ def test_a_logger_that_was_made_earlier_speaks_to_what_stderr_is_now(capsys, mon
         structlog.configure(**previous)
     assert '"first"' in capsys.readouterr().err
     assert '"second"' in now.getvalue()
+    with capture_logs() as logged:  # nor does it keep the form of that time
+        log.info("third")
+    assert [entry["event"] for entry in logged] == ["third"]

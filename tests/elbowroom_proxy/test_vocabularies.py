@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elbowroom.clean.neutralise import LIVE, neutralise
+from elbowroom.clean.neutralise import LIVE, Live, neutralise
 from elbowroom.errors import CountUnavailable
 from elbowroom_proxy import vocabularies as module
 from elbowroom_proxy.vocabularies import FILES, LONGEST_BLANK, WIDEST, Vocabularies, live
@@ -148,10 +148,15 @@ def test_any_text_has_a_count_bounded_by_its_bytes(text: str) -> None:
         assert count <= len(text.encode())
 
 
+def patterns(live: Live) -> list[tuple[object, ...]]:
+    """What a `Live` finds: RE2's own objects are equal only while its cache holds them."""
+    return [(part.first, part.signs, part.pattern, part.some.pattern) for part in live.parts]
+
+
 def test_control_strings_of_an_own_tokenizer_are_found_beside_the_families(tmp_path) -> None:
     file = tmp_path / "tokenizer.json"
     file.write_text('{"added_tokens": [{"content": "[OWN]", "special": true}]}')
     own, all_others = live([file]), live([])
-    assert all_others == LIVE
+    assert patterns(all_others) == patterns(LIVE)
     assert neutralise("[OWN] [INST]", all_others).text == "[OWN] [\\INST]"
     assert neutralise("[OWN] [INST]", own).text == "[\\OWN] [\\INST]"
