@@ -102,9 +102,11 @@ class _Folder:
             self._unchained(path, ids)
         every = {head for heads in (*self._heads.values(), outside) for head in heads}
         self.writers |= {head.writer for head in every}
+        left = {*self._own, *(word.writer for word in self._words)}
         for writer in sorted(filter(None, self.writers)):
             words = [word for word in self._words if word.writer == writer]
-            proof = Proof(self._key, writer, [head for head in every if head.writer == writer], words)
+            heads = [head for head in every if head.writer == writer]
+            proof = Proof(self._key, writer, heads, words)
             for path in sorted(self._own.get(writer, ()), key=_number):
                 for at, raw in self._whole_lines(path):
                     proof.line(raw, f"{path.name}:{at}")
@@ -113,6 +115,9 @@ class _Folder:
                 self._named_rightly(path)
             proof.end()
             self.findings += proof.findings
+            if heads and writer in left and writer not in self._heads:
+                says = "its own head is gone; lines behind those that others signed may be gone with it"
+                self.findings.append(Finding("no_head", writer, says))
             self.lines += proof.lines
             self.sealed += proof.sealed
             self.unsealed += proof.unsealed

@@ -147,6 +147,23 @@ def test_a_head_that_was_damaged_or_removed_is_found(folder):
     assert kinds(folder) == ["no_head", "no_head"]
 
 
+def test_a_tail_that_was_cut_is_found_where_its_head_was_removed_with_it(folder):
+    """The writer that began meanwhile knows the first lines only, and that would do for what is left."""
+    writer = Chained(folder, KEY)
+    writer.add("2026-03-02", body(0, "c"))
+    writer.flush()
+    fill(folder, "d")
+    writer.add("2026-03-02", body(1, "c"))
+    writer.flush()
+    writer.close()
+    (file,) = files(folder, "c")
+    (folder / "heads" / file.name.split("-")[4]).unlink()
+    assert kinds(folder) == ["no_head"]
+    file.write_bytes(file.read_bytes().splitlines(keepends=True)[0])
+    (finding,) = verify(folder, KEY).findings
+    assert (finding.kind, finding.where) == ("no_head", file.name.split("-")[4])
+
+
 def test_lines_behind_the_head_are_counted(folder):
     """As where the process was killed between a batch and its head."""
     writer = Chained(folder, KEY)
