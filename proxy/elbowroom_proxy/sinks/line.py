@@ -34,6 +34,6 @@ def plain(line: bytes) -> dict[str, Any] | None:
     """The record as it was written; None where the line is none."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None

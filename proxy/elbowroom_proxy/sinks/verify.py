@@ -142,7 +142,7 @@ class _Folder:
             if ids is not None:
                 ids(_trace_id(raw))
             version = (line.plain(raw) or {}).get("version", 1)
-            if parse(raw) is not None or version >= FIRST_CHAINED:
+            if parse(raw) is not None or version not in range(1, FIRST_CHAINED):
                 says = "a line of a chain, or of a time when each was in one, in a file that names no writer"
                 self.findings.append(Finding("unchained", f"{path.name}:{at}", says))
             else:

@@ -23,7 +23,7 @@ def test_half_a_surrogate_pair_is_kept_as_its_escape():
     assert encode({"name": "热泵"}) == '{"name":"热泵"}'.encode()
 
 
-@pytest.mark.parametrize("line", [b"", b"[]", b"null", b'{"trace_id": "ha', b"\xff"])
+@pytest.mark.parametrize("line", [b"", b"[]", b"null", b'{"trace_id": "ha', b"\xff", b"[" * 100_000])
 def test_what_is_no_record_is_none(line):
     assert decode(line) is None
 

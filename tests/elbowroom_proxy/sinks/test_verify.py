@@ -185,6 +185,8 @@ def test_lines_from_before_there_were_chains_are_counted_and_no_others_pass_for_
     assert (verdict.findings, verdict.unchained) == ((), 2)
     old.write_bytes(body(0, "new") + b"\n" + files(folder, "a")[0].read_bytes())
     assert kinds(folder) == ["unchained"] * 3
+    old.write_bytes(b'{"version":"one"}\n{"version":[1]}\n' + b"[" * 100_000 + b"\n")  # whatever stands there
+    assert kinds(folder) == ["unchained"] * 2
 
 
 def test_a_line_that_lost_its_place_is_found(folder):
