@@ -223,7 +223,8 @@ class Exchange:
         story = self._story
         story.status = reply.status
         ours = {**story.headers(), **more}
-        return Head(reply.status, wire.client_headers(reply.headers, decoded=False, ours=ours))
+        limited = story.budget.limited
+        return Head(reply.status, wire.client_headers(reply.headers, decoded=False, ours=ours, limited=limited))
 
     def _failure(self, error: Exception | Refused) -> Iterator[Part]:
         """What the client is told: a whole error, or the stream's last event where it has begun."""

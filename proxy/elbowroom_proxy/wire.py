@@ -90,14 +90,16 @@ def upstream_headers(client: Mapping[str, str]) -> dict[str, str]:
     return headers
 
 
-def client_headers(upstream: Mapping[str, str], *, decoded: bool, ours: Mapping[str, str]) -> dict[str, str]:
+def client_headers(
+    upstream: Mapping[str, str], *, decoded: bool, ours: Mapping[str, str], limited: bool = False
+) -> dict[str, str]:
     """The upstream's headers (names in lower case) as the client gets them, with `ours` over them.
 
     `decoded`: the body was decompressed on its way, so `content-encoding` is no longer true. Times to wait are limited
-    to `RETRY_AFTER_MAX`. Where `ours` tell of limits, those of the upstream's account go no further.
+    to `RETRY_AFTER_MAX`. Who is `limited` here, if only in money, is told nothing of the upstream's own limits.
     """
     named = {name.strip().lower() for name in upstream.get("connection", "").split(",")}
-    left_out = ("x-elbowroom-", "x-ratelimit-") if any(map(_of_limits, ours)) else ("x-elbowroom-",)
+    left_out = ("x-elbowroom-", "x-ratelimit-") if limited else ("x-elbowroom-",)
     headers = {
         name: value
         for name, value in upstream.items()
@@ -134,10 +136,6 @@ def decision_headers(trace_id: str, request_id: str, decision: Decision | None) 
         headers["x-elbowroom-prompt-tokens"] = str(decision.counted.tokens)
         headers["x-elbowroom-count-basis"] = decision.counted.basis.value
     return headers
-
-
-def _of_limits(name: str) -> bool:
-    return name.startswith("x-ratelimit-")
 
 
 def _writable(text: str) -> str:

@@ -363,6 +363,14 @@ def test_limits_of_the_upstreams_account_are_nobodys_business_here(house: House,
     assert "x-ratelimit-limit-images" not in answer.headers
 
 
+@pytest.mark.parametrize("limit", ["max_budget", "max_parallel_requests"])
+def test_nor_where_ours_have_no_header(house_of: MakeHouse, fake_upstream: FakeUpstream, limit: str):
+    house = house_of(**{name: LIMITS[name] if name == limit else None for name in LIMITS})
+    fake_upstream.answers(answer_json(completion(), x_ratelimit_remaining_tokens="5"))
+    answer = house.post()
+    assert (answer.status_code, [name for name in answer.headers if name.startswith("x-ratelimit-")]) == (200, [])
+
+
 def test_a_keys_output_cap_is_sent_and_held(house_of: MakeHouse, fake_upstream: FakeUpstream):
     house = house_of(output_cap=20)
     house.post({"model": "gpt-4o", "messages": HELLO["messages"]})

@@ -240,6 +240,7 @@ def test_how_many_labels_could_not_be_read_is_said_where_any_could_not():
 
 def test_limits_are_ours_where_we_have_any():
     upstream = {"x-ratelimit-remaining-tokens": "5", "x-ratelimit-limit-images": "3", "x-other": "1"}
-    assert wire.client_headers(upstream, decoded=False, ours={"x-request-id": "r"}) == {**upstream, "x-request-id": "r"}
-    ours = {"x-ratelimit-remaining-requests": "9"}
-    assert wire.client_headers(upstream, decoded=False, ours=ours) == {"x-other": "1", **ours}
+    ours = {"x-request-id": "r"}
+    assert wire.client_headers(upstream, decoded=False, ours=ours) == {**upstream, "x-request-id": "r"}
+    for told in (ours, {"x-ratelimit-remaining-requests": "9"}):
+        assert wire.client_headers(upstream, decoded=False, ours=told, limited=True) == {"x-other": "1", **told}
