@@ -31,8 +31,10 @@ class Clock:
 
     def set(self, now: float) -> None:
         """It is that time now."""
-        self.now = now
+        # The others first: a proxy that meets an older clock than its own takes it that the others' is so far behind,
+        # and while both stand still nothing tells it otherwise.
         self._heard(now)
+        self.now = now
 
     def move(self, seconds: float) -> None:
         """It is so much later."""
