@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from elbowroom.records import Mode
 from elbowroom_proxy.pages.badges import Badge, badges
 from elbowroom_proxy.pages.passages import LeftOut, Passage, left_out, passages
 from elbowroom_proxy.pages.templating import number, usd
@@ -28,6 +29,7 @@ STEPS = {
     "examples_dropped": "examples left out",
     "passages_compressed": "passages said in fewer words",
 }
+BASELINE = frozenset({Mode.PASSTHROUGH, Mode.SHADOW})  # modes in which the policy chose nothing
 MOMENTS = (("overhead", "read, decided, packed"), ("first_byte", "waited for the model"), ("total", "answered"))
 
 
@@ -89,6 +91,29 @@ class TracePage(Struct, frozen=True):
     def supporting(self) -> tuple[Passage, ...]:
         """Those that the answer cites."""
         return tuple(one for one in self.admitted if one.cited)
+
+    @property
+    def named(self) -> tuple[Passage, ...]:
+        """The admitted as the question after sources names them: those that the answer cites before all others."""
+        return tuple(sorted(self.admitted, key=lambda one: not one.cited))
+
+    @property
+    def undecided(self) -> str:
+        """Why nothing is known of passages and results; empty where the window was planned."""
+        if self.record["window"]:
+            return ""
+        if self.record["relayed"]:
+            return "the request was handed on as it came"
+        if self.record["error"]:
+            return "the request was refused before anything was decided"
+        return "the record does not say"
+
+    @property
+    def why_admitted(self) -> str:
+        """What all that was admitted has in common."""
+        if self.record["mode"] in BASELINE:
+            return "The baseline was sent: what may be seen and found room, in the client's order."
+        return "Admitted is what no rule left out and what found room, in the order of the prompt."
 
     @property
     def results(self) -> tuple[Record, ...]:

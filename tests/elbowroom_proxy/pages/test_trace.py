@@ -49,6 +49,34 @@ def test_a_request_that_could_not_be_read_has_a_page():
     assert "capture: hash" in why_no_replay(decided())
 
 
+def test_what_the_answer_cites_is_named_first():
+    documents = [
+        {"id": name, "text": text}
+        for name, text in (("a", "It hums."), ("b", "The motor is M-7."), ("c", "It is heard with 41 dB."))
+    ]
+    body = json.dumps({"model": "demo-small", "messages": [{"role": "user", "content": "?"}], "documents": documents})
+    story = Offline(load(environ={}), None, None).pack(body.encode()).story
+    (last,) = [one["label"] for one in story["documents"] if one["id"] == "c"]
+    found = page({**story, "cited": {"verified": [last], "invented": [], "uncited": []}})
+    assert [one.id for one in found.admitted] != [one.id for one in found.named]
+    assert next(one.id for one in found.named) == "c"
+    assert sorted(one.id for one in found.named) == ["a", "b", "c"]
+
+
+def test_where_nothing_was_decided_it_says_why():
+    refused = {**unread(), "error": {"code": "rate_limit_exceeded", "message": "later"}}
+    assert page(refused).undecided == "the request was refused before anything was decided"
+    assert page({**unread(), "relayed": {"route": "responses"}}).undecided == "the request was handed on as it came"
+    assert page({}).undecided == "the record does not say"
+    assert page(decided()).undecided == ""
+
+
+def test_what_is_admitted_depends_on_who_chose():
+    assert "no rule left out" in page(decided()).why_admitted
+    assert page(decided(mode="passthrough")).why_admitted == page(decided(mode="shadow")).why_admitted
+    assert "the client's order" in page(decided(mode="shadow")).why_admitted
+
+
 def test_records_of_the_first_version_have_a_page_too():
     old = {name: value for name, value in decided().items() if name not in ("instructions", "results_since", "tools")}
     old |= {"version": 1, "tool_results": [RESULT], "hash_key_id": None}
