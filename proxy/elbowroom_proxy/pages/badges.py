@@ -30,7 +30,8 @@ def badges(record: Mapping[str, Any]) -> Iterator[Badge]:
     for word in record["degradations"] or ():
         yield "warn", word.replace("_", " ")
     if record["count_error"]:
-        yield "warn", f"billed {record['count_error']:+,} beside the count"
+        less = record["count_error"] < 0
+        yield "warn", f"billed {abs(record['count_error']):,} {'less' if less else 'more'} than counted"
 
 
 def _of_evidence(record: Mapping[str, Any]) -> Iterator[Badge]:

@@ -22,6 +22,7 @@ FOLDER = Path(__file__).parents[1]
 STYLE = (FOLDER / "static" / "desk.css").read_bytes()
 STYLE_AT = f"/ui/static/desk-{hashlib.sha256(STYLE).hexdigest()[:12]}.css"  # another style is another address
 LONGEST = 4_000  # characters of one value on a page
+PATIENCE = 5.0  # seconds that the index may be behind: each reading is itself a record that it does not have yet
 _SEEN = frozenset("\n\t")  # white space that HTML collapses or a `pre` keeps
 
 
@@ -134,4 +135,4 @@ _ENVIRONMENT.filters.update(
     clock=clock, day=day, ms=ms, number=number, share=share, signed=signed, urlencode=quoted, usd=usd, when=when,
     whole=whole,
 )  # fmt: skip
-_ENVIRONMENT.globals.update(style_at=STYLE_AT)
+_ENVIRONMENT.globals.update(style_at=STYLE_AT, patience=PATIENCE)

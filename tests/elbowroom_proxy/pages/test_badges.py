@@ -52,6 +52,6 @@ def test_what_did_not():
         ("warn", "3 tool calls that only documents explain"),
         ("warn", "2 links to strangers"),
         ("warn", "ledger open"),
-        ("warn", "billed -4 beside the count"),
+        ("warn", "billed 4 less than counted"),
     ]
     assert ("note", "inside the 5 % cohort") in told(cohort={"inside": True, "percent": 5.0})

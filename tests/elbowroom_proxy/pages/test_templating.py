@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
+from elbowroom.account.search import Indexed
 from elbowroom_proxy.pages import templating
 from elbowroom_proxy.pages.templating import (
     LONGEST,
@@ -75,6 +76,13 @@ def test_only_what_a_template_wrote_is_markup():
 def test_what_nobody_gave_is_no_silent_gap():
     with pytest.raises(UndefinedError):
         render("problem.html", {})
+
+
+@pytest.mark.parametrize(("lag", "said"), [(0.9, "375 bytes to come"), (5.0, "! 375 bytes behind, for 5.00 s")])
+def test_an_index_is_behind_where_that_lasts(lag, said):
+    template = templating._ENVIRONMENT.from_string("{% from 'parts.html' import indexed %}{{ indexed(one) }}")
+    shown = Markup(template.render(one=Indexed("2026-11-02T08:00:00+00:00", 3, behind=375, lag=lag))).striptags()
+    assert shown == f"Indexed up to 2026-11-02 08:00:00 UTC, 3 records{',' if 'to come' in said else ''} {said}"
 
 
 def test_the_style_has_an_address_of_its_own():

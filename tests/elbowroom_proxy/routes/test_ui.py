@@ -81,6 +81,13 @@ def test_each_filter_narrows_the_list(desk, query, found):
         assert found or "No request fits all of these filters." in told
 
 
+def test_a_row_that_failed_midway_and_one_that_cost_nothing(desk):
+    desk.write([desk.decided(BODY, "c" * 32, error={"code": "upstream_unavailable", "message": "broke off"})])
+    told = get(desk, "/ui", id="c" * 32)
+    assert "✕ 200 ! upstream_unavailable" in told
+    assert "$0" not in told + get(desk, "/ui/overview")
+
+
 def test_a_filter_that_cannot_be_is_said(desk):
     assert "mode is one of" in get(desk, "/ui", 400, mode="strange")
     assert "That cannot be asked" in get(desk, "/ui/overview", 400, since="never")
@@ -128,9 +135,34 @@ def test_the_trace_answers_the_four_questions(desk):
 
 def test_a_request_that_could_not_be_read_has_a_page_too(desk):
     told = get(desk, "/ui/traces/" + "a" * 32)
-    assert "None: the request could not be read." in told
+    for said in (
+        "Which instruction governed it None: the request was refused before anything was decided.",
+        "Which sources supported it Not known: the request was refused",
+        "Which tool result changed it Not known: the request was refused",
+        "What was left out, and why Not known: the request was refused",
+        "Not planned: the request was refused",
+    ):
+        assert said in told
     assert "there is none to take again" in told
     assert "Supply the request" not in told
+
+
+def test_all_that_is_cited_is_named_however_much_was_shown(running_desk: Open):
+    desk = running_desk()
+    texts = "It hums. Motor M-7 fits. Parts take two days. Filters last long. Doors open left. Feet are steel. Lids go."
+    body = {**ASKED, "documents": [{"id": f"d{n}", "text": text} for n, text in enumerate(texts.split(". "))]}
+    told = desk.decided(json.dumps(body).encode(), TRACE)
+    labels = [one["label"] for one in told["documents"] if one["label"]]
+    assert len(labels) > 6
+    told["cited"] = {"verified": labels[-1:], "invented": [], "uncited": labels[:-1]}
+    desk.write([told])
+    assert f"1 of {len(labels)} admitted is cited {labels[-1]} d" in get(desk, f"/ui/traces/{TRACE}")
+
+
+def test_the_kill_switch_is_named_where_the_mode_is(running_desk: Open):
+    desk = running_desk()
+    desk.write([desk.decided(BODY, TRACE, mode="passthrough", killed=True)])
+    assert "mode passthrough, the kill switch was on" in get(desk, f"/ui/traces/{TRACE}")
 
 
 def test_it_is_found_by_the_requests_id_as_well(desk):
