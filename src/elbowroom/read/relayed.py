@@ -14,13 +14,17 @@ from msgspec import Struct
 
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.rawjson import decode, members, whole
-from elbowroom.read.shape import want
+from elbowroom.read.shape import check_names, want
 
 Route = Literal["embeddings", "responses"]
 
 # Documents are packed into chats; what is kept at the provider may be another's, and nobody here knows how long it is.
 _PACKED = ("documents", "context")
 _KEPT = ("previous_response_id", "conversation", "prompt")
+_READ = frozenset({
+    *_PACKED, *_KEPT, "model", "input", "stream", "background", "max_output_tokens", "instructions", "tools", "text",
+    "reasoning", "service_tier",
+})  # fmt: skip
 _CHAT = "/v1/chat/completions"
 _NUMBERS = "a string, an array of strings, or tokens as whole numbers"
 
@@ -51,6 +55,7 @@ class Relayed(Struct, frozen=True):
 def read_relayed(body: bytes, route: Route) -> Relayed:
     """Raises `InvalidRequest` whose `param` is the member at fault."""
     fields = members(body)
+    check_names(fields, _READ)
     value = {name: decode(raw, name) for name, raw in fields.items()}
     model = value.get("model")
     if not isinstance(model, str) or not model.strip() or whole(model) != model:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from elbowroom.errors import InvalidRequest, NoUserMessage
 from elbowroom.read.documents import read_documents
 from elbowroom.read.rawjson import decode, elements, members, whole
-from elbowroom.read.shape import check_functions, check_message, check_tools, want
+from elbowroom.read.shape import check_functions, check_message, check_names, check_tools, want
 from elbowroom.records import Context, Document, Message, Request
 
 MAX_NAME = 256  # characters of a class or conversation id
@@ -47,6 +47,11 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "metadata": _OBJECT,
 }
 _TAGS = ("documents", "context")
+# What is read of a request, here or of its parameters elsewhere.
+_READ = frozenset({
+    *_TYPES, *_TAGS, "model", "messages", "tools", "functions", "prediction", "service_tier", "thinking", "best_of",
+    "n_cmpl", "n_predict",
+})  # fmt: skip
 _SWITCH = {"1": True, "true": True, "0": False, "false": False}
 
 
@@ -64,6 +69,7 @@ def read_request(
     Raises `InvalidRequest`, `InvalidDocument`, `NoUserMessage`.
     """
     fields = members(body)
+    check_names(fields, _READ)
     tags = _TAGS if documents == "ours" else ("context",)
     params = {name: decode(raw, name) for name, raw in fields.items() if name != "messages" and name not in tags}
     _check_params(params)

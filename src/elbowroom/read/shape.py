@@ -7,12 +7,14 @@ or of a tool result without its call: the upstream judges that.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from elbowroom.errors import InvalidRequest
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 MUST_SPEAK = frozenset({"system", "developer", "user"})  # their content may not be null
+_OF_A_MESSAGE = frozenset({"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal"})
 
 
 def want(value: Any, kind: type | tuple[type, ...], param: str, words: str) -> None:
@@ -22,9 +24,19 @@ def want(value: Any, kind: type | tuple[type, ...], param: str, words: str) -> N
         raise InvalidRequest(f"{param} must be {words}.", param=param)
 
 
+def check_names(names: Iterable[str], read: Collection[str], at: str = "") -> None:
+    """Refuses a name that is one of `read` but for its case: servers written in Go take `Model` for `model`, so what is
+    checked and held for here might not be what is answered there. `at` stands before the error's `param`.
+    """
+    for name in names:
+        if name not in read and (meant := name.casefold()) in read:
+            raise InvalidRequest(f"{at}{meant} is written in small letters.", param=f"{at}{meant}")
+
+
 def check_message(value: Any, param: str) -> None:
     """Raises `InvalidRequest` whose `param` is the path of the member at fault, e.g. `messages[3].content[0].text`."""
     want(value, dict, param, "an object")
+    check_names(value, _OF_A_MESSAGE, f"{param}.")
     role = value.get("role")
     if not isinstance(role, str) or role not in ROLES:
         raise InvalidRequest(f"{param}.role must be one of {', '.join(sorted(ROLES))}.", param=f"{param}.role")

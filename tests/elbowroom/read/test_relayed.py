@@ -96,3 +96,10 @@ def test_null_is_nothing():
     body = responses(documents=None, context=None, background=None, previous_response_id=None, tools=None)
     assert read_relayed(body, "responses").tools == ()
     assert read_relayed(json.dumps({"model": "m"}).encode(), "responses").max_output is None
+
+
+@pytest.mark.parametrize("name", ["Model", "Max_Output_Tokens", "Tools", "Previous_Response_ID"])
+def test_what_only_some_servers_would_read_is_refused(name: str):
+    with pytest.raises(InvalidRequest) as caught:
+        read_relayed(responses(**{name: "x"}), "responses")
+    assert caught.value.param == name.lower()

@@ -140,6 +140,16 @@ def test_what_is_given_twice_is_refused():
 
 
 @pytest.mark.parametrize(
+    ("name", "meant"),
+    [("Model", "model"), ("MESSAGES", "messages"), ("N", "n"), ("max_to\u212aens", "max_tokens"),
+     ("Best_Of", "best_of"), ("Documents", "documents"), ("tool\u017f", "tools"), ("N_predict", "n_predict")],
+)  # fmt: skip
+def test_what_only_some_servers_would_read_is_refused(name: str, meant: str):
+    assert refused(**{name: 1}) == meant
+    assert refused(messages=[USER, {**USER, "Content": "y"}]) == "messages[1].content"
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("stream", "yes"),

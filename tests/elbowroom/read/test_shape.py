@@ -3,7 +3,7 @@
 import pytest
 
 from elbowroom.errors import InvalidRequest
-from elbowroom.read.shape import check_functions, check_message, check_tools, want
+from elbowroom.read.shape import check_functions, check_message, check_names, check_tools, want
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
@@ -126,3 +126,11 @@ def test_true_is_no_number():
     want(1, (int, float), "p", "a number")
     with pytest.raises(InvalidRequest):
         want(True, (int, float), "p", "a number")
+
+
+def test_a_name_that_is_known_in_small_letters_is_written_so():
+    check_names(["model", "Odd", "odd"], {"model"})
+    for name in ("Model", "MODEL"):
+        with pytest.raises(InvalidRequest) as caught:
+            check_names(["model", name], {"model"}, "there.")
+        assert (caught.value.param, name in caught.value.message) == ("there.model", False)
