@@ -19,6 +19,7 @@ from elbowroom.decide.conversation import body
 from elbowroom.errors import InvalidRequest
 from elbowroom.price import Price
 from elbowroom.read.request import MAX_CHOICES
+from elbowroom.read.shape import want
 from elbowroom.records import Model, Packed, Request
 from elbowroom.write.place import output_limit
 
@@ -26,6 +27,8 @@ from elbowroom.write.place import output_limit
 By = Literal["counted", "bytes", "window"]
 _TIERS = (None, "auto", "default", "flex", "standard", "standard_only")
 _EFFORTS = ("reasoning_effort", "reasoning", "thinking")
+_CHOICES = ("best_of", "n_cmpl")  # vLLM generates that many and returns the best `n`; llama.cpp reads it before `n`
+_UNBOUND = "n_predict"  # llama.cpp's own maximum, which there replaces what `max_tokens` says: even null does
 
 
 class Worst(Struct, frozen=True):
@@ -50,14 +53,10 @@ def worst(request: Request, packed: Packed, model: Model, counter: Counter) -> W
     """`request` as it came, `packed` as it leaves. Raises `InvalidRequest` for more choices than anybody offers."""
     prompt, by = _prompt(request, packed, model, counter)
     params, window = request.params, packed.decision.window
-    # Some servers generate that many and return the best `n`.
-    best_of = params.get("best_of")
-    choices = max(params.get("n") or 1, best_of if isinstance(best_of, int) else 1)
-    if choices > MAX_CHOICES:
-        raise InvalidRequest(f"best_of must be at most {MAX_CHOICES}.", param="best_of")
+    told = None if _UNBOUND in params else packed.output_limit
     # Words that were predicted and do not come true are billed beside the maximum.
-    choice = most_output(packed.output_limit, model) + len(request.fields.get("prediction", b""))
-    answer = choice * choices
+    choice = most_output(told, model) + len(request.fields.get("prediction", b""))
+    answer = choice * _choices(params)
     reserve = answer if window is None else min(answer, window.answer_reserve)
     return Worst(prompt, by, answer, reserve, thinks_unseen(model, params), costs_more(params))
 
@@ -65,6 +64,18 @@ def worst(request: Request, packed: Packed, model: Model, counter: Counter) -> W
 def most_output(told: int | None, model: Model) -> int:
     """Tokens that one choice has at most. `told`: the maximum that went upstream, if one did."""
     return model.max_output_tokens if told is None else min(told, model.max_output_tokens)
+
+
+def _choices(params: Mapping[str, Any]) -> int:
+    """How many answers are generated at most."""
+    most: int = params.get("n") or 1
+    for name in _CHOICES:
+        if (said := params.get(name)) is not None:
+            want(said, int, name, "a whole number")
+            if said > MAX_CHOICES:
+                raise InvalidRequest(f"{name} must be at most {MAX_CHOICES}.", param=name)
+            most = max(most, said)
+    return most
 
 
 def costs_more(params: Mapping[str, Any]) -> bool:

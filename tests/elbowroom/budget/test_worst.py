@@ -51,7 +51,10 @@ def test_a_counted_prompt_is_held_with_its_margin():
         ({"max_tokens": 100, "max_completion_tokens": 300}, 300),
         ({"max_tokens": 100, "n": 3}, 300),
         ({"max_tokens": 100, "n": 2, "best_of": 5}, 500),
-        ({"max_tokens": 100, "n": None, "best_of": "many"}, 100),
+        ({"max_tokens": 100, "n": None, "best_of": None}, 100),
+        ({"max_tokens": 100, "n": 2, "n_cmpl": 3}, 300),
+        ({"max_tokens": 100, "n_predict": 5}, 4_096),  # whose server may not read `max_tokens` then
+        ({"max_tokens": 100, "n_predict": None}, 4_096),
         ({"max_tokens": 5_000}, 4_096),  # more than the model can
         ({"max_tokens": 100, "prediction": {"type": "content", "content": "x" * 50}}, 100 + 84),
         ({}, 4_096),
@@ -62,9 +65,11 @@ def test_all_that_may_be_emitted_is_held(more: dict[str, Any], answer: int):
     assert held(chat(HELLO, **more)).answer == answer
 
 
-def test_more_choices_than_anybody_offers_are_refused():
-    with pytest.raises(InvalidRequest, match="best_of"):
-        held(chat(HELLO, best_of=129))
+@pytest.mark.parametrize("name", ["best_of", "n_cmpl"])
+@pytest.mark.parametrize("value", [129, "9", 9.0, True])  # some servers read "9" as 9
+def test_more_choices_than_anybody_offers_or_can_tell_are_refused(name: str, value: Any):
+    with pytest.raises(InvalidRequest, match=name):
+        held(chat(HELLO, **{name: value}))
 
 
 @pytest.mark.parametrize(
