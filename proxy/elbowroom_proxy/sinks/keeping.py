@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from elbowroom.account.chain import Removed, parse, sealed
+from elbowroom.account.chain import Head, Removed, follow, parse, sealed, start, unsealed
 from elbowroom_proxy.sinks.beside import CAPTURES, INSTRUCTIONS, POLICIES, put
 from elbowroom_proxy.sinks.chained import lines_of, named
 from elbowroom_proxy.sinks.line import decode
@@ -89,11 +89,34 @@ class Keeping:
                 log.error("trace_file_misnamed", file=path.name, day=day)
                 return False
             word = _word(path, why, now)
+            if word is not None and not self._genuine(path):
+                # By a line of somebody else's, a file could be made to look old; nothing is signed for him.
+                log.error("trace_file_not_proved", file=path.name)
+                word = None
             if word is not None:
                 put(path.parent / REMOVED / f"{path.name}.json", sealed(self._key, msgspec.to_builtins(word)))
             path.unlink()
         log.info("trace_file_removed", file=path.name, why=why, lines=word.last - word.first + 1 if word else None)
         return True
+
+    def _genuine(self, path: Path) -> bool:
+        """Whether the last line is its writer's. Its time then says how old all are, its mac which."""
+        lines = backwards(path)
+        last, before = parse(next(lines, b"")), parse(next(lines, b""))
+        if last is None:
+            return False
+        known = [before.head] if before is not None else self._ends(path.parent, last.head.writer)
+        return any(follow(self._key, head, last.body) == last.head for head in known)
+
+    def _ends(self, folder: Path, writer: str) -> Iterator[Head]:
+        """The heads that a file of that writer may go on from."""
+        yield start(self._key, writer)
+        for word in (folder / REMOVED).glob(f"*-{writer}-*.jsonl.json"):
+            if (told := unsealed(self._key, word.read_bytes())) is not None:
+                yield Head(writer, told["last"], told["mac"])
+        for path in folder.glob(f"*-{writer}-*.jsonl"):
+            if (last := parse(next(backwards(path), b""))) is not None:
+                yield last.head
 
     def _mended(self, path: Path, now: datetime) -> bool:
         with abandoned(path) as file:

@@ -81,10 +81,39 @@ def test_a_file_that_was_given_an_older_name_is_not_removed_for_it(folder):
     assert (found.kind, found.says) == ("moved", f"its name says 2026-01-01, its lines are of {DAYS[2]}")
 
 
+@pytest.mark.parametrize(
+    "line", [b"{}", b'{"time":"2026-01-01","chain":"%b:99:%b"}', b'{"chain":"%b:6:%b"}'], ids=["bare", "later", "same"]
+)
+def test_nothing_is_signed_for_a_file_that_somebody_else_made_look_old(folder, line):
+    """A line put behind the others says no day, or another one."""
+    (young,) = folder.glob(f"{DAYS[2]}-*.jsonl")
+    writer = young.name.split("-")[4].encode()
+    line = line % (writer, b"0" * 64) if b"%b" in line else line
+    young.write_bytes(young.read_bytes() + line + b"\n")
+    young.rename(young.with_name(f"2026-01-01{young.name[10:]}"))
+    with capture_logs() as logged:
+        assert Keeping(folder, KEY, days=20).tidy(NOW) == 1
+    assert [one["event"] for one in logged if one["log_level"] == "error"] == ["trace_file_not_proved"]
+    (found,) = verify(folder, KEY).findings
+    assert (found.kind, found.where) == ("cut", writer.decode())
+
+
+def test_a_file_of_one_line_is_proved_by_what_its_writer_wrote_before(folder):
+    writer = Chained(folder, KEY)
+    for day in ("2026-01-01", "2026-01-02", "2026-01-03"):
+        writer.add(day, b'{"trace_id":"x"}')
+    writer.flush()
+    writer.close()
+    for age in (67, 66, 65):
+        assert Keeping(folder, KEY, days=age).tidy(NOW) == 1
+    verdict = verify(folder, KEY)
+    assert (verdict.findings, verdict.removed) == ((), 3)
+
+
 def test_what_went_without_the_key_is_missing(folder):
     Keeping(folder, b"o" * 32, days=5).tidy(NOW)
     kinds = [one.kind for one in verify(folder, KEY).findings]
-    assert kinds == ["not_signed", "missing"]
+    assert kinds == ["missing"]
 
 
 def test_a_file_that_is_being_written_stays(folder):
