@@ -146,6 +146,8 @@ def _options(settings: Settings, host: str, port: int) -> dict[str, Any]:
         "ws": "none",
         "lifespan": "on",
         "access_log": False,
+        "log_config": None,  # it says what it says where everything is said
+        "log_level": "info",
         "server_header": False,
         "timeout_keep_alive": KEEP_ALIVE,
         "timeout_worker_healthcheck": PATIENCE,
@@ -162,14 +164,32 @@ def is_loopback(host: str) -> bool:
 
 
 def log_to_stderr(level: int = logging.INFO) -> None:
-    """One JSON line an event, on standard error."""
+    """One JSON line an event, on standard error, whoever says it: what libraries log has the same form. A line and its
+    end are written at once, or those of several workers would mix.
+    """
+    told: list[Any] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso"),
+    ]
+    written: list[Any] = [
+        structlog.processors.format_exc_info,
+        structlog.processors.JSONRenderer(ensure_ascii=False),
+    ]
+    out = cast("TextIO", Stderr())
     structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso"),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ],
+        processors=[*told, *written],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", Stderr())),
+        logger_factory=structlog.WriteLoggerFactory(out),
     )
+    handler = logging.StreamHandler(out)
+    handler.set_name("elbowroom")
+    handler.setLevel(level)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=told, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *written]
+        )
+    )
+    root = logging.getLogger()
+    for other in [one for one in root.handlers if one.name == handler.name]:
+        root.removeHandler(other)
+    root.addHandler(handler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import multiprocessing
 import os
 import signal
@@ -77,7 +78,8 @@ def test_sigterm_lets_streams_end_and_records_reach_the_disk(tmp_path, fake_upst
     (file,) = (tmp_path / "traces").glob("*.jsonl")
     (record,) = map(json.loads, file.read_text().splitlines())
     assert (record["finish_reason"], record["disconnected"]) == ("stop", False)
-    logged = [json.loads(line) for line in process.output if line.startswith("{")]
+    logged = [json.loads(line) for line in process.output]
+    assert "Shutting down" in [line["event"] for line in logged]  # the server's own words have the same form
     assert [line["trace_id"] for line in logged if line["event"] == "request"] == [record["trace_id"]]
 
 
@@ -232,6 +234,39 @@ def test_a_worker_that_finds_no_keys_any_more_is_not_open(tmp_path: Path):
     with pytest.raises(InvalidConfig, match=r"keys.yaml:1: the keys are gone"):
         serving.worker(tmp_path / "elbowroom.yaml", closed=True)
     assert isinstance(serving.worker(tmp_path / "elbowroom.yaml", closed=False), FastAPI)
+
+
+class Pieces(io.StringIO):
+    """What was written, piece by piece."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[str] = []
+
+    def write(self, text: str) -> int:
+        self.pieces.append(text)
+        return len(text)
+
+
+def test_a_line_is_written_in_one_piece(monkeypatch):
+    """Unbuffered, as in the image, each piece is a call of its own, and another worker may write between two."""
+    previous, err = structlog.get_config(), Pieces()
+    monkeypatch.setattr(sys, "stderr", err)
+    try:
+        serving.log_to_stderr()
+        structlog.get_logger().info("one", text="a\nb")
+        try:
+            raise ValueError("two\nlines")
+        except ValueError:
+            logging.getLogger("some.library").exception("two %s", "words")
+    finally:
+        structlog.configure(**previous)
+        logging.getLogger().handlers = [one for one in logging.getLogger().handlers if one.name != "elbowroom"]
+    assert all(piece.endswith("\n") and piece.count("\n") == 1 for piece in err.pieces)
+    first, second = map(json.loads, err.pieces)
+    assert (first["event"], first["level"], first["text"]) == ("one", "info", "a\nb")
+    assert (second["event"], second["level"]) == ("two words", "error")
+    assert second["exception"].endswith("ValueError: two\nlines")
 
 
 def test_a_logger_that_was_made_earlier_speaks_to_what_stderr_is_now(capsys, monkeypatch):

@@ -157,7 +157,7 @@ def _quiet() -> None:
     """What the parts of a service say while they work is for its log; what goes wrong is said here as well."""
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
-        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", Stderr())),
+        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", Stderr())),
     )
 
 
