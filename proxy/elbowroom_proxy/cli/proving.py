@@ -62,7 +62,7 @@ def _verdict(verdict: Verdict, heads: Sequence[Head]) -> Iterator[str]:
     for finding in verdict.findings:
         yield f"{finding.kind:<11}{render.printable(finding.where)}: {render.printable(finding.says)}"
     parts = {
-        "from outside": f"{len(heads)} heads" if heads else "",
+        "outside": f"{len(heads)} heads" if heads else "",
         "unsealed": f"{verdict.unsealed:,} lines behind the last signed head" if verdict.unsealed else "",
         "unchained": f"{verdict.unchained:,} lines from before there were chains" if verdict.unchained else "",
         "removed": f"{verdict.removed:,} lines of files that went by the rules" if verdict.removed else "",
