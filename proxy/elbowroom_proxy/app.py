@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -33,7 +34,8 @@ from elbowroom_proxy.desk import Desk
 from elbowroom_proxy.endpoint_counts import EndpointCounts
 from elbowroom_proxy.indexes.sqlite import SqliteIndex
 from elbowroom_proxy.kill import Kill
-from elbowroom_proxy.metrics import Metrics
+from elbowroom_proxy.ledgerconfig import check_running
+from elbowroom_proxy.metrics import TOGETHER, Metrics
 from elbowroom_proxy.outside import Outside
 from elbowroom_proxy.ports import CountCache, EndpointCounter, KillSwitch, TraceSink, Upstream
 from elbowroom_proxy.principal import Identify, Identity
@@ -47,7 +49,7 @@ from elbowroom_proxy.routes import budgets, errors, health, kill, metrics, model
 from elbowroom_proxy.routes.chat import Chat
 from elbowroom_proxy.routes.door import Door
 from elbowroom_proxy.routes.hot import Hot
-from elbowroom_proxy.session import Sessions
+from elbowroom_proxy.session import ENDED, Sessions
 from elbowroom_proxy.settings import STATE, Keys, Settings
 from elbowroom_proxy.shadow import Shadows
 from elbowroom_proxy.shared import LAST_WORDS, Shared
@@ -111,12 +113,18 @@ class Service:
         self.books = Books(
             self.ledger, self.metrics.holds, general.ledger, lambda: self.keys.directory.orgs.orgs, clock
         )
-        self.keys = WatchedKeys(settings.directory, settings.keys_file, clock=clock)
+        together = TOGETHER in os.environ
+        self.keys = WatchedKeys(
+            settings.directory,
+            settings.keys_file,
+            clock=clock,
+            fits=lambda found: check_running(general.ledger, together=together, accounts=found.accounts),
+        )
         self.index = SqliteIndex(folder)
         crawl = Crawl(self.index)
         self.indexer = Indexer(crawl)
         self.desk = Desk(self.index, crawl, self.sink.write, limits=self._limits, now=clock)
-        self.sessions = Sessions(self.keys, keys.desk, clock=clock)
+        self.sessions = Sessions(self.keys, keys.desk, ended=folder / ENDED, clock=clock)
         store = general.ledger.store
         self.tally = Tally(self.ledger, lambda: self.keys.directory, self.sink.write, store=store, now=clock)
         switches: dict[str, KillSwitch] = {"file": KillFile(Path(general.kill_file))}

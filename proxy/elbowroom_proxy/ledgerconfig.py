@@ -80,3 +80,14 @@ def check_workers(row: Ledger, accounts: Iterable[Account], workers: int) -> Non
                 f"{AT}: {account.entities[-1].name} is limited, and each of {workers} workers with a ledger in memory "
                 "would let all of that through: use store: redis, or one worker"
             )
+
+
+def check_running(row: Ledger, *, together: bool, accounts: Iterable[Account]) -> None:
+    """The same of limits that are written while the service runs. Raises `InvalidConfig`, so that whoever has them is
+    not let in rather than not limited. `together`: other processes serve beside this one.
+    """
+    if row.store != "memory":
+        return
+    accounts = tuple(accounts)
+    check(row, accounts, lambda at, what: InvalidConfig(f"{at}: {what}"))
+    check_workers(row, accounts, 2 if together else 1)

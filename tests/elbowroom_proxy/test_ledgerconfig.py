@@ -6,7 +6,7 @@ import pytest
 
 from elbowroom.budget.limits import Account, Entity, Limits
 from elbowroom.errors import InvalidConfig
-from elbowroom_proxy.ledgerconfig import LEDGERS, Ledger, check, check_workers, read
+from elbowroom_proxy.ledgerconfig import LEDGERS, Ledger, check, check_running, check_workers, read
 
 
 def fault(path: str, what: str) -> InvalidConfig:
@@ -61,6 +61,20 @@ def test_several_workers_do_not_keep_limits_in_the_memory_of_each(limits):
     check_workers(Ledger(), [account(**limits)], 1)
     check_workers(Ledger(), [account()], 2)
     check_workers(Ledger(store="redis", url="redis://sums"), [account(**limits)], 2)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_limits_that_come_while_it_runs_are_looked_at_too(together: bool):
+    by_month, at_once = [account(tokens=5)], [account(), account(parallel=1)]
+    with pytest.raises(InvalidConfig, match="ledger: acme/x has a limit for 1mo"):
+        check_running(Ledger(), together=together, accounts=by_month)
+    if together:
+        with pytest.raises(InvalidConfig, match="ledger: acme/x is limited, and each of"):
+            check_running(Ledger(), together=True, accounts=iter(at_once))
+    else:
+        check_running(Ledger(), together=False, accounts=at_once)
+        check_running(Ledger(volatile=True), together=False, accounts=by_month)
+    check_running(Ledger(store="redis", url="redis://sums"), together=together, accounts=by_month)
 
 
 def test_a_ledger_is_a_file():

@@ -34,12 +34,26 @@ _Seen = tuple[int, int, int]  # of a file: when it was changed, how long it is, 
 _UNSEEN: _Seen = (0, 0, 0)
 
 
+def anybody(_: Directory) -> None:
+    """Whatever the limits are, they can be kept."""
+
+
 class WatchedKeys:
     """One directory at a time, swapped whole."""
 
-    def __init__(self, found: Directory, file: Path | None = None, *, clock: Callable[[], float] = time.time) -> None:
-        """`found` is what `file` said when it was read; without one nothing is watched. `clock`: seconds since 1970."""
+    def __init__(
+        self,
+        found: Directory,
+        file: Path | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        fits: Callable[[Directory], None] = anybody,
+    ) -> None:
+        """`found` is what `file` said when it was read; without one nothing is watched. `clock`: seconds since 1970.
+        `fits` raises `InvalidConfig` for limits that this process could not keep.
+        """
         self._file = file
+        self._fits = fits
         self._clock = clock
         self._seen: _Seen | None = _UNSEEN
         self._salt = secrets.token_bytes(32)
@@ -69,10 +83,12 @@ class WatchedKeys:
     def swap(self, found: Directory) -> None:
         """Another directory, as from now on, such as one of other organisations. The file is soon looked at again.
 
-        Raises `InvalidConfig` where keys are gone, for nobody becomes everybody while the service runs.
+        Raises `InvalidConfig` where keys are gone, for nobody becomes everybody while the service runs, and for limits
+        that cannot be kept.
         """
         if self.closed and not found.closed:
             raise _gone(self._file)
+        self._fits(found)
         self._swap(found)
         self._seen = _UNSEEN
 
@@ -119,7 +135,9 @@ class WatchedKeys:
         text = None if self._file is None else directory.kept(self._file)
         if text is None and self.closed:
             raise _gone(self._file)
-        return directory.read(text, str(self._file), orgs, written)
+        found = directory.read(text, str(self._file), orgs, written)
+        self._fits(found)
+        return found
 
     def _swap(self, found: Directory) -> None:
         self._holders: dict[bytes, tuple[str, Holder]] = {

@@ -140,6 +140,23 @@ async def test_a_file_that_is_wrong_or_gone_leaves_the_last_good_one(keys: Watch
     assert [one["log_level"] for one in logs] == ["error", "error", "info"]
 
 
+async def test_limits_that_could_not_be_kept_let_nobody_in(file: Path):
+    def fits(found: Directory) -> None:
+        if any(account.limited for account in found.accounts):
+            raise InvalidConfig("the ledger forgets")
+
+    keys = WatchedKeys(made(BOT), file, fits=fits)
+    await keys.start()
+    with capture_logs() as logs:
+        put(file, keys_text(BOT, {**ANN, "max_parallel_requests": 1}))
+        await until(lambda: any(one["event"] == "keys" for one in logs))
+    with pytest.raises(InvalidConfig, match="forgets"):
+        keys.swap(made(ANN, tpm_limit=3))
+    assert (logs[0]["fault"], keys.find(ANNS)) == ("the ledger forgets", None)
+    assert keys.find(DIGEST) is not None
+    await keys.close()
+
+
 async def test_nothing_ends_the_watch(keys: WatchedKeys, file: Path, monkeypatch: pytest.MonkeyPatch):
     def broken(*_: object) -> Directory:
         raise RuntimeError("nobody foresaw it")
