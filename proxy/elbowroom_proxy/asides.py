@@ -28,6 +28,7 @@ from elbowroom.records import Model
 from elbowroom.write.place import output_limit
 from elbowroom_proxy.ports import Call, Reranker, Retriever, TextCache, Upstream
 from elbowroom_proxy.sealed import Sealer
+from elbowroom_proxy.wire import BUSY
 
 REMEMBERED = 512  # summaries in this process
 PURPOSES = {"talk": "summary", "passage": "compress"}
@@ -227,7 +228,7 @@ class Asides:
         finally:
             await reply.close()
         if reply.status != 200:
-            end.asked = reply.status >= 500
+            end.asked = reply.status >= 500 and reply.status not in BUSY
             raise Unanswered(f"it answered with status {reply.status}")
         try:
             value = json.loads(raw)

@@ -27,8 +27,8 @@ from elbowroom_proxy import quota
 from elbowroom_proxy.books import Books
 from elbowroom_proxy.delivered import Delivered
 from elbowroom_proxy.ports import Reply
+from elbowroom_proxy.wire import BUSY
 
-BUSY = frozenset({503, 529})  # an upstream that says so has not begun
 RENEWALS = 3  # in the time that a hold lasts
 
 Counting = Callable[[NeedCounts], Awaitable[tuple[Any, ...]]]

@@ -21,6 +21,9 @@ from elbowroom.records import Decision, Refused
 RETRY_AFTER_MAX: Final = 60.0
 """Seconds: some SDKs sleep as long as they are told."""
 
+BUSY: Final = frozenset({503, 529})
+"""Statuses by which an upstream says that it has not begun."""
+
 STREAM_HEADERS: Final = {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-cache",

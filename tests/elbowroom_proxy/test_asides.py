@@ -250,9 +250,11 @@ async def test_nobody_says_nothing():
         (answer_json({"choices": []}), (None, None, True)),
         (answer_json({"error": {}}, 400), (None, None, False)),
         (answer_json({"error": {}}, 500), (None, None, True)),
+        (answer_json({"error": {}}, 503, retry_after="1"), (None, None, False)),
+        (answer_json({"error": {}}, 529), (None, None, False)),
         (Answer(before=Break()), (None, None, True)),
     ],
-    ids=["answered", "no answer", "refused", "failed", "broken off"],
+    ids=["answered", "no answer", "refused", "failed", "busy", "overloaded", "broken off"],
 )
 async def test_a_call_is_held_for_before_and_settled_after(server, answer, ended):
     server.answers(answer)
