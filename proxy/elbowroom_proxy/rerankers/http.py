@@ -90,9 +90,10 @@ def _scores(answer: Any, many: int) -> tuple[float, ...] | None:
 
 
 def _number(answer: Any, *path: str) -> float | None:
+    """None for what nobody can be billed for, too: `json` reads NaN and Infinity as numbers."""
     for name in path:
         answer = answer.get(name) if isinstance(answer, dict) else None
-    return answer if isinstance(answer, int | float) else None
+    return answer if isinstance(answer, int | float) and 0 <= answer < math.inf else None
 
 
 def build(row: asked.Reranker | None) -> Reranker:

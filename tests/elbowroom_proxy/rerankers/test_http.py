@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -45,6 +46,15 @@ async def test_jina(server):
     assert server.request().path == "/v1/rerank"
     assert server.request().json["return_documents"] is False
     assert "authorization" not in server.request().headers
+    await reranker.close()
+
+
+@pytest.mark.parametrize("units", ["NaN", "Infinity", "-3", '"2"', "null"])
+async def test_units_that_nobody_can_be_billed_for_are_reckoned_by_the_texts(server, units: str):
+    body = json.dumps({**RESULTS, "meta": {"billed_units": {"search_units": 0}}}).replace(": 0}", f": {units}}}")
+    server.answers(Answer(parts=[body.encode()]))
+    reranker = build(row(server, input_cost_per_query=0.002))
+    assert (await reranker.scores("which?", ["one", "two"])).micro_usd == 2_000
     await reranker.close()
 
 
