@@ -63,7 +63,8 @@ class Delivered:
             said = choice.message if choice.delta is None else choice.delta
             if isinstance(said, dict):
                 self._add(choice.index or 0, _texts(said))
-                self.framing += CALL * len(_calls(said))
+                # Of a call that comes in pieces, the first brings its name.
+                self.framing += CALL * sum(bool(call.get("name")) for call in _calls(said))
                 self.opaque = self.opaque or said.get("audio") is not None
 
     def response(self, data: bytes) -> None:

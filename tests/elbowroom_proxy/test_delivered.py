@@ -59,6 +59,13 @@ def test_what_is_no_chunk_is_passed_over_and_no_answer_hides_something(data: byt
     assert at_once.opaque
 
 
+def test_a_call_in_pieces_is_one_call():
+    came = Delivered()
+    for function in ({"name": "find", "arguments": ""}, {"arguments": '{"a"'}, {"arguments": ": 1}"}):
+        came.chat(chunk({"tool_calls": [{"index": 0, "function": function}]}))
+    assert (came.texts, came.framing) == (('find{"a": 1}',), CHOICE + CALL)
+
+
 def test_sound_has_no_text():
     came = Delivered()
     came.whole(whole({"content": None, "audio": {"data": "AAAA"}}))
