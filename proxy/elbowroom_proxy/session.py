@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from pathlib import Path
+
+import structlog
 
 from elbowroom.errors import InvalidApiKey, RoleNotAllowed
 from elbowroom.records import Principal
@@ -22,22 +26,32 @@ from elbowroom_proxy.sealed import Sealer
 LASTS = 8 * 3600  # seconds from login
 LONGEST = 512  # characters of a cookie, or of a key that is typed in
 MOST_ENDED = 4096  # sessions that were ended here and have not expired yet
+ENDED = "ended"  # the folder of those that were ended, beside the records
 _NAME = "desk session"
+
+log = structlog.get_logger("elbowroom")
 
 
 class Sessions:
-    """Nothing is kept of a session but that it was ended here; any instance with the same secret takes its cookie."""
+    """Nothing is kept of a session but that it was ended; any instance with the same secret takes its cookie."""
 
     def __init__(
-        self, keys: Keys, secret: bytes, *, lasts: float = LASTS, clock: Callable[[], float] = time.time
+        self,
+        keys: Keys,
+        secret: bytes,
+        *,
+        ended: Path | None = None,
+        lasts: float = LASTS,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        """`clock` says seconds since 1970."""
+        """`ended` is a folder in which processes tell each other which sessions were. `clock`: seconds since 1970."""
         self.lasts = lasts
         self.clock = clock
         self._keys = keys
         self._sealer = Sealer(secret)
         self._form_key = hmac.digest(secret, b"elbowroom/desk/form", hashlib.sha256)
-        self._ended: OrderedDict[bytes, None] = OrderedDict()
+        self._folder = ended
+        self._ended: OrderedDict[str, None] = OrderedDict()
 
     def begin(self, key: str) -> str:
         """The cookie of whoever has that key. Raises `InvalidApiKey`; `RoleNotAllowed` for one that reads nothing."""
@@ -50,7 +64,7 @@ class Sessions:
 
     def reader(self, cookie: str | None) -> Principal | None:
         """Whose session that is; None where it is none, has expired or was ended, or its key reads no longer."""
-        if not cookie or len(cookie) > LONGEST or _hashed(cookie) in self._ended:
+        if not cookie or len(cookie) > LONGEST or self._is_ended(_hashed(cookie)):
             return None
         told = self._sealer.open(_NAME, cookie)
         if told is None:
@@ -75,11 +89,30 @@ class Sessions:
         return bool(cookie) and hmac.compare_digest(self.form_token(cookie or "").encode(), token.encode())
 
     def end(self, cookie: str) -> None:
-        """Its cookie is worth nothing here from now on, should somebody have copied it."""
-        self._ended[_hashed(cookie)] = None
+        """Its cookie is worth nothing from now on, should somebody have copied it."""
+        name = _hashed(cookie)
+        self._ended[name] = None
         while len(self._ended) > MOST_ENDED:
             self._ended.popitem(last=False)
+        if self._folder is not None:
+            try:
+                self._tell(self._folder, name)
+            except OSError as error:
+                log.error("session_ended_here_alone", error=str(error))
+
+    def _is_ended(self, name: str) -> bool:
+        return name in self._ended or (self._folder is not None and (self._folder / name).exists())
+
+    def _tell(self, folder: Path, name: str) -> None:
+        """By an empty file; those of sessions that are over by themselves go."""
+        now = self.clock()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        (folder / name).touch(mode=0o600)
+        os.utime(folder / name, (now, now))
+        for path in folder.iterdir():
+            if path.stat().st_mtime < now - self.lasts:
+                path.unlink(missing_ok=True)
 
 
-def _hashed(cookie: str) -> bytes:
-    return hashlib.sha256(cookie.encode("utf-8", "replace")).digest()
+def _hashed(cookie: str) -> str:
+    return hashlib.sha256(cookie.encode("utf-8", "replace")).hexdigest()
