@@ -30,10 +30,12 @@ class Sealer:
         return base64.b64encode(nonce + hidden + self._mark(name, nonce + hidden)).decode("ascii")
 
     def open(self, name: str, sealed: str) -> str | None:
-        """The text; None where that is not what was sealed under the name."""
+        """The text; None where that is not what was sealed under the name, in the very characters."""
         try:
             raw = base64.b64decode(sealed, validate=True)
         except ValueError:
+            return None
+        if base64.b64encode(raw).decode("ascii") != sealed:  # the last character has bits that say nothing
             return None
         told, mark = raw[:-_SEAL], raw[-_SEAL:]
         if len(told) < _NONCE or not hmac.compare_digest(mark, self._mark(name, told)):
