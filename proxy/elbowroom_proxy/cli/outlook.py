@@ -126,17 +126,20 @@ def _next(
 ) -> Iterator[str]:
     rights = who.unit.rights
     policy = configured.policy if rights.policy is None else configured.policies[rights.policy]
-    cap = rights.output_cap or policy.answer.output_cap
+    cap, reserve = (
+        rights.output_cap or policy.answer.output_cap,
+        policy.query_class(policy.default_class).answer_reserve,
+    )
     models = [one for one in configured.catalog.models if rights.models is None or one.name in rights.models]
     wanted: list[Model] = [one for one in models if only in (None, one.name)]
     if not wanted:
         what = "It may ask no model." if only is None else f"It may not ask {printable(only)}."
         yield what
         return
-    yield "The next request, where the client names no maximum:"
+    yield "The next chat, where the client names no maximum:"
     for model in wanted:
         tokens = least_prompt(configured.counters[model.name]) if prompt is None else prompt
-        yield from outlook(ahead(levels, model, tokens, cap), who.unit.account.timezone)
+        yield from outlook(ahead(levels, model, tokens, cap, reserve), who.unit.account.timezone)
 
 
 def _levels(read: Budgets) -> Iterator[Level]:

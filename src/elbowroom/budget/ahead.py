@@ -1,6 +1,7 @@
 """What the next request would meet: which limits have no room for it, and which output cap would let it through.
 
-Knows: that a hold is the prompt and all that may be emitted at the dearest price, and that every level must agree.
+Knows: that a hold is the prompt and all that may be emitted at the dearest price, that a rate takes only the room which
+a window keeps for the answer, and that every level must agree.
 Does not know: what is kept or where, who asks, or how it is told.
 """
 
@@ -34,15 +35,23 @@ class Ahead(Struct, frozen=True):
     fits: int = 0  # how many of the same there is room for, by that limit
 
 
-def ahead(levels: Iterable[Level], model: Model, prompt: int, output_cap: int | None) -> Ahead:
-    """A request of that many tokens whose client names no maximum."""
+def ahead(
+    levels: Iterable[Level], model: Model, prompt: int, output_cap: int | None, reserve: int | None = None
+) -> Ahead:
+    """A request of that many tokens whose client names no maximum. `reserve`: what a window keeps for its answer; None:
+    all of it.
+    """
     levels, answer = tuple(levels), most_output(output_cap, model)
-    standing = _standing(levels, model, prompt, answer)
+    asked = _asked(model, prompt, answer, reserve)
+    standing = _standing(levels, asked)
     refused = refusing(standing)
-    asked = _asked(model, prompt, answer)
     if refused:
+
+        def too_much(most: int) -> bool:
+            return bool(refusing(_standing(levels, _asked(model, prompt, most, reserve))))
+
         # A smaller answer asks for less of everything.
-        cap = bisect_left(range(1, answer + 1), True, key=lambda n: bool(refusing(_standing(levels, model, prompt, n))))
+        cap = bisect_left(range(1, answer + 1), True, key=too_much)
         return Ahead(model.name, prompt, answer, asked, refused, cap or None, None)
     rooms = [(_fits(one), one) for one in standing if one.asked]
     in_a_period = [(n, one) for n, one in rooms if one.limit in _IN_A_PERIOD]
@@ -50,13 +59,12 @@ def ahead(levels: Iterable[Level], model: Model, prompt: int, output_cap: int | 
     return Ahead(model.name, prompt, answer, asked, (), None, first, fits)
 
 
-def _asked(model: Model, prompt: int, answer: int) -> Amounts:
-    tokens = prompt + answer
-    return Amounts(tokens, dearest(model.price, prompt, answer), tokens)
+def _asked(model: Model, prompt: int, answer: int, reserve: int | None) -> Amounts:
+    kept = answer if reserve is None else min(answer, reserve)
+    return Amounts(prompt + answer, dearest(model.price, prompt, answer), prompt + kept)
 
 
-def _standing(levels: tuple[Level, ...], model: Model, prompt: int, answer: int) -> tuple[Standing, ...]:
-    asked = _asked(model, prompt, answer)
+def _standing(levels: tuple[Level, ...], asked: Amounts) -> tuple[Standing, ...]:
     amounts = {"tpm_limit": asked.rate_tokens, "max_tokens": asked.tokens, "max_budget": asked.micro_usd}
     return tuple(
         Standing(

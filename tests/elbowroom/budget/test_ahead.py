@@ -64,6 +64,15 @@ def test_every_limit_that_refuses_is_named_the_largest_level_first():
     assert len(ahead(levels, model(), 100, 401).refused) == 1
 
 
+def test_a_rate_takes_only_the_room_that_is_kept_for_the_answer():
+    levels = [level(sums("org", Limits(tpm=400)))]
+    assert ahead(levels, model(), 100, None).refused != ()
+    kept = ahead(levels, model(), 100, None, 300)
+    assert (kept.asked, kept.refused, kept.fits) == (Amounts(1_100, 10_200, 400), (), 1)
+    refused = ahead(levels, model(), 200, None, 300)
+    assert (refused.refused[0].asked, refused.cap) == (500, 200)
+
+
 @pytest.mark.parametrize(
     ("limits", "prompt"), [(Limits(tokens=100), 100), (Limits(rpm=0), 1), (Limits(micro_usd=0), 1)]
 )

@@ -37,6 +37,7 @@ def explain(here: Here, tmp_path: Path, redis_url: str):
         row("ann", "sk-eb-annannannann", blocked=True, models=["small"]),
         row("none", "sk-eb-nonenonenone", models=[]),
         row("free", "sk-eb-freefreefree", team="free", models=["small"]),
+        row("slow", "sk-eb-slowslowslow", team="free", models=["large"], tpm_limit=1_000),
         row("adm", "sk-eb-admadmadmadm", role="admin", org=None, team=None),
     ]
     (tmp_path / "keys.yaml").write_text(keys_text(*keys))
@@ -57,7 +58,7 @@ def test_each_level_and_the_next_request_of_each_model_are_told(explain):
     )
     assert lines[1:3] == ["org acme limits nothing itself.", ""]
     assert [line.split()[0] for line in lines[4:9]] == ["acme", "support", "tokens", "bot", "tokens"]
-    at = lines.index("The next request, where the client names no maximum:")
+    at = lines.index("The next chat, where the client names no maximum:")
     assert lines[at + 1] == "small: a prompt of 8 tokens and an answer of 100 at most is let through"
     assert lines[at + 2] == "  There is room for 9 of the same; then team acme/support: max_tokens refuses."
     assert lines[at + 3] == "large: a prompt of 8 tokens and an answer of 2,000 at most is refused"
@@ -66,6 +67,10 @@ def test_each_level_and_the_next_request_of_each_model_are_told(explain):
     )
     assert lines[at + 5] == "  An output_cap, or a max_tokens of the client, of 992 or less lets it through."
     assert len(lines) == at + 6
+
+
+def test_a_rate_is_asked_for_the_room_that_a_chat_keeps_for_its_answer(explain):
+    assert "an answer of 2,000 at most is let through" in explain("slow").stdout
 
 
 def test_a_prompt_of_that_size_and_one_model_alone(explain):
