@@ -38,7 +38,10 @@ class Files:
     def data(self, file: Path) -> bytes:
         """Raises `OSError`; that it could not be read is remembered, too."""
         self._seen[file, ""] = _FOLDER if file.is_dir() else b""
-        data = file.read_bytes()
+        try:
+            data = file.read_bytes()
+        except ValueError as error:  # what no file can be called
+            raise OSError(str(error)) from error
         self._seen[file, ""] = hashlib.sha256(data).digest()
         return data
 
@@ -72,11 +75,11 @@ def digest_of(look: Look) -> str:
 
 
 def _now(path: Path, pattern: str) -> bytes:
-    if pattern:
-        return _names(sorted(path.glob(pattern)))
     try:
+        if pattern:
+            return _names(sorted(path.glob(pattern)))
         return _FOLDER if path.is_dir() else hashlib.sha256(path.read_bytes()).digest()
-    except OSError:
+    except (OSError, ValueError):
         return b""
 
 

@@ -92,9 +92,16 @@ class Reload:
             await self._read()
 
     async def _watch(self) -> None:
+        failed = ""
         while True:
             await asyncio.sleep(self._period)
-            await self.look()
+            try:
+                await self.look()
+                failed = ""
+            except Exception as error:  # nobody would notice that looking had ended
+                if str(error) != failed:  # once for each new trouble
+                    failed = str(error)
+                    log.error("reload", exc_info=error)
 
     async def _read(self) -> None:
         before, files = self._in_force, Files()

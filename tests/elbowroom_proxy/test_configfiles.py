@@ -48,6 +48,13 @@ def test_what_could_not_be_read_is_looked_at_again(tmp_path: Path):
     assert files.look() == files.digest
 
 
+def test_a_name_that_no_file_can_have_is_one_that_is_not_there(tmp_path: Path):
+    files = Files()
+    with pytest.raises(InvalidConfig, match="cannot be read"):
+        files.text(tmp_path / "a\0b")
+    assert files.look() == files.digest
+
+
 def test_a_folder_is_what_its_files_are_called(tmp_path: Path):
     (tmp_path / "b.yaml").touch()
     files = Files()

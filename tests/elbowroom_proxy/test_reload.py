@@ -16,6 +16,7 @@ from elbowroom_proxy.metrics import Metrics
 from elbowroom_proxy.reload import Reload, live_part
 from elbowroom_proxy.settings import Settings
 from tests.proxy import config
+from tests.upstream import WAIT
 
 
 class Watched:
@@ -145,6 +146,35 @@ async def test_it_looks_by_itself_until_it_is_closed(watched: Watched):
     await swapped.wait()
     await reload.close()
     assert watched.swapped[0].policy.id == "second"
+
+
+async def test_it_goes_on_looking_whatever_went_wrong_once(watched: Watched, monkeypatch: pytest.MonkeyPatch):
+    reload = Reload(watched.settings, watched.swap, watched.metrics, period=0.001)
+    looked, enough = 0, asyncio.Event()
+
+    async def look() -> None:
+        nonlocal looked
+        looked += 1
+        if looked > 2:
+            enough.set()
+        raise RuntimeError("nobody foresaw this")
+
+    monkeypatch.setattr(reload, "look", look)
+    with capture_logs() as logged:
+        await reload.start()
+        await asyncio.wait_for(enough.wait(), WAIT)
+        await reload.close()
+    assert [one["event"] for one in logged] == ["reload"]  # once, for it may be there again in a moment
+
+
+async def test_a_file_that_cannot_be_is_mended_like_any_other(watched: Watched):
+    good = watched.file.read_text()
+    watched.file.write_text(good.replace("policy.yaml", "poli\\u0000cy.yaml"))
+    assert await watched.looks(3) == []
+    assert not watched.good
+    watched.file.write_text(good)
+    await watched.looks()
+    assert watched.good
 
 
 def test_what_cannot_be_swapped_is_named_by_name_alone(tmp_path: Path):
