@@ -90,7 +90,8 @@ def content_keys(folder: Path, key_id: str, secret: bytes) -> ContentKeys:
     """
     file = folder / KEYS / key_id
     try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # `parents` alone would open it to everybody
+        file.parent.mkdir(mode=0o700, exist_ok=True)
         if not file.exists():
             _made(file)
     except OSError as error:

@@ -84,6 +84,13 @@ def test_keys_are_made_once_and_differ_by_purpose_id_and_secret(tmp_path: Path):
     assert (tmp_path / "keys" / "1").stat().st_mode & 0o777 == 0o600
 
 
+def test_the_folder_that_they_make_is_their_owners_only(tmp_path: Path):
+    """Records come into it: it is made here first, and nobody makes it narrower afterwards."""
+    content_keys(tmp_path / "a" / "traces", "1", b"secret")
+    for folder in (tmp_path / "a" / "traces", tmp_path / "a" / "traces" / "keys"):
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+
 def test_a_key_that_was_destroyed_is_gone(tmp_path: Path):
     keys = content_keys(tmp_path, "1", b"secret")
     (tmp_path / "keys" / "1").unlink()
