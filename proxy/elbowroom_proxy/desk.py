@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import structs
 
-from elbowroom.account.row import READ
+from elbowroom.account.row import READ, SHADOW
 from elbowroom.account.search import Filters, Indexed, Overview, Page, Shown
 from elbowroom.account.trace import VERSION
 from elbowroom.budget.limits import Limits
@@ -87,6 +87,18 @@ class Desk:
         if shown is None:
             raise TraceNotFound("There is no trace with that id.")
         return shown
+
+    async def proposal(self, shown: Shown, reader: Principal) -> Mapping[str, Any] | None:
+        """The record of what the policy would have made of a request in shadow; None where there is none. It belongs to
+        the reading that showed the request.
+        """
+        ident, whose = shown.row.trace_id, scope(reader)
+
+        def find() -> Mapping[str, Any] | None:
+            found = self._index.each(Filters(id=ident, kind=SHADOW), whose)
+            return next((line_at(place, ident) for row, place in found if row.trace_id == ident), None)
+
+        return await _read(find)
 
     async def reach(self, reader: Principal) -> Indexed:
         """How far the index reaches. That is no reading: it tells of no record but when the latest was."""

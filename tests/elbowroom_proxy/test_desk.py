@@ -74,6 +74,21 @@ async def test_pages_go_on_and_are_no_longer_than_they_may_be(office):
         await office.desk.list(Filters(), AUDITOR, after="x")
 
 
+async def test_a_proposal_belongs_to_its_request_and_its_tenant(tmp_path):
+    (tmp_path / "traces").mkdir()
+    office = Office(tmp_path / "traces")
+    put(tmp_path / "traces", {**told("b", 7, **owned("globex", "o")), "kind": "shadow", "notes": ["proposed"]})
+    Crawl(office.index).finish()
+    shown = await office.desk.show("b", AUDITOR)
+    found = await office.desk.proposal(shown, AUDITOR)
+    assert found is not None
+    assert (found["kind"], found["notes"]) == ("shadow", ["proposed"])
+    assert await office.desk.proposal(shown, ACME) is None
+    assert await office.desk.proposal(await office.desk.show("a", AUDITOR), AUDITOR) is None
+    assert [one["read"]["action"] for one in office.readings] == ["show", "show"]
+    office.index.close()
+
+
 @pytest.mark.parametrize("ident", ["b", "req_b"])
 async def test_one_is_shown_whole(office, ident):
     shown = await office.desk.show(ident, AUDITOR)

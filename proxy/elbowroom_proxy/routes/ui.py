@@ -21,7 +21,7 @@ from elbowroom.errors import ElbowroomError, InvalidRequest, TraceNotFound
 from elbowroom.read.policy import Policy
 from elbowroom.records import Principal
 from elbowroom_proxy.desk import Desk
-from elbowroom_proxy.pages import listing, overview, sweep, templating, trace
+from elbowroom_proxy.pages import listing, overview, proposal, sweep, templating, trace
 from elbowroom_proxy.replaying import Again, Asked
 from elbowroom_proxy.routes.door import DESK, KEPT_NOWHERE, SAFE, Door, Visitor, guarded, html
 
@@ -131,7 +131,7 @@ class Pages:
 
         async def make(visitor: Visitor) -> Values:
             shown = await self._review.desk.show(ident, visitor.reader)
-            return await self._trace(shown)
+            return await self._trace(shown, visitor.reader)
 
         return await self._page(request, "trace.html", make)
 
@@ -142,7 +142,7 @@ class Pages:
             said = await self._review.door.form(request, visitor, 3 * self._review.most)
             shown = await self._review.desk.show(ident, visitor.reader)
             supplied = said.get("body")
-            values = {**await self._trace(shown), "supplied": supplied}
+            values = {**await self._trace(shown, visitor.reader), "supplied": supplied}
             try:
                 asked = await asyncio.to_thread(self._asked, supplied, shown.record)
                 return {**values, **await self._compared(shown, asked)}
@@ -194,12 +194,14 @@ class Pages:
 
         return await guarded(request, work)
 
-    async def _trace(self, shown: Shown) -> Values:
+    async def _trace(self, shown: Shown, reader: Principal) -> Values:
         record, review = shown.record, self._review
         captured = await asyncio.to_thread(review.captured, record)
         made = await asyncio.to_thread(trace.page, record, captured, review.instruction)
+        proposed = await review.desk.proposal(shown, reader) if record.get("shadow") else None
         return {
             "page": made,
+            "proposal": proposal.proposal(record, proposed),
             "indexed_to": shown.indexed,
             "captured": captured is not None,
             "can_replay": record.get("policy") is not None,

@@ -159,6 +159,47 @@ def test_all_that_is_cited_is_named_however_much_was_shown(running_desk: Open):
     assert f"1 of {len(labels)} admitted is cited {labels[-1]} d" in get(desk, f"/ui/traces/{TRACE}")
 
 
+def test_a_request_in_shadow_shows_what_the_policy_would_have_sent(running_desk: Open):
+    desk = running_desk()
+    proposed = desk.decided(BODY, TRACE)
+    sent = {**proposed, "mode": "shadow", "shadow": "queued"}
+    copy = next(one for one in proposed["documents"] if one["id"] == "copy")
+    others = [one for one in proposed["documents"] if one is not copy]
+    sent["documents"] = [*others, {**copy, "decision": "admitted", "label": "S3", "reason": None, "detail": ""}]
+    desk.write([sent])
+    assert "its record is not in the index yet, or was lost" in get(desk, f"/ui/traces/{TRACE}")
+    desk.write([{**proposed, "kind": "shadow", "status": None}])
+    told = get(desk, f"/ui/traces/{TRACE}")
+    assert "What the policy would have sent 1 passage would fare otherwise, 2 as they did; prompt" in told
+    assert "copy ✕ dropped S3" in told
+    assert "dropped, duplicate same text as loud" in told
+    assert f"shadow {TRACE[:8]}" in get(desk, "/ui", kind="shadow")
+    desk.write([{**sent, "trace_id": "d" * 32, "shadow": "skipped"}])
+    assert "Nothing was worked out" in get(desk, "/ui/traces/" + "d" * 32)
+    desk.write([{**sent, "trace_id": "e" * 32, "shadow": None}])
+    assert "What the policy would have sent" not in get(desk, "/ui/traces/" + "e" * 32)
+
+
+def test_a_shadow_that_would_have_been_refused(running_desk: Open):
+    desk = running_desk()
+    desk.write([desk.decided(BODY, TRACE, mode="shadow", shadow="queued")])
+    desk.write([unread(TRACE, kind="shadow", error={"code": "insufficient_evidence", "message": "Too little."})])
+    assert "Nothing: it would have been refused. Too little." in get(desk, f"/ui/traces/{TRACE}")
+
+
+def test_the_list_of_readings_says_what_was_read(running_desk: Open):
+    desk = running_desk()
+    read = {"action": "show", "found": 1, "filters": {}, "id": TRACE}
+    desk.write([unread("f" * 32, kind="read", read=read, subject="ann", status=None, error=None)])
+    assert f"read show {TRACE}: 1 ann" in get(desk, "/ui", kind="read")
+
+
+def test_a_tainted_call_is_said_with_the_results(running_desk: Open):
+    desk = running_desk()
+    desk.write([desk.decided(BODY, TRACE, calls_tainted=1)])
+    assert "! tainted 1 call of the answer that only documents and results ask for" in get(desk, f"/ui/traces/{TRACE}")
+
+
 def test_the_kill_switch_is_named_where_the_mode_is(running_desk: Open):
     desk = running_desk()
     desk.write([desk.decided(BODY, TRACE, mode="passthrough", killed=True)])
