@@ -119,8 +119,8 @@ class Budget:
         purse = self._purse
         if purse is None:
             return
-        if worst.unpriced and purse.account.by_money:
-            raise InvalidRequest("What that service_tier costs is not known here.", param="service_tier")
+        if worst.unpriced is not None and purse.account.by_money:
+            raise InvalidRequest(f"What that {worst.unpriced} costs is not known here.", param=worst.unpriced)
         amounts = worst.amounts(model.price) if self.counts else Amounts()
         made = _Made(purse, worst, model, amounts, purse.books.clock())
         self._asked = True

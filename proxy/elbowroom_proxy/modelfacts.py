@@ -84,6 +84,10 @@ def price(row: Mapping[str, Any], as_of: str) -> Price | None:
         cache_write=plain.cache_write,
         reasoning=None if reasoning is None else micro_usd(reasoning),
         longer=tuple(longer),
+        sound=any(
+            row.get(f"{way}_cost_per_audio_token") not in (None, row[f"{way}_cost_per_token"])
+            for way in ("input", "output")
+        ),
         as_of=as_of,
     )
 

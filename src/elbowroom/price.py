@@ -30,6 +30,9 @@ class Price(Struct, frozen=True):
     cache_write: int | None = None  # prompt tokens that were written to it
     reasoning: int | None = None  # completion tokens that nobody sees
     longer: tuple[Tier, ...] = ()  # for long prompts; the last that fits holds
+    sound: bool = (
+        False  # tokens of sound have a price of their own, and a far higher one, which nothing here reckons with
+    )
     as_of: str = ""  # YYYY-MM-DD; "": the operator's own
 
 

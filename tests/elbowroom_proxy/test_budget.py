@@ -179,9 +179,9 @@ async def test_who_has_nothing_left_is_refused_at_a_glance():
 
 async def test_what_has_no_known_price_is_refused_where_money_is_limited(case: Case):
     with pytest.raises(InvalidRequest, match="service_tier"):
-        await case.budget.hold(structs.replace(WORST, unpriced=True), MODEL)
+        await case.budget.hold(structs.replace(WORST, unpriced="service_tier"), MODEL)
     unpaid = Case(limits=Limits(tokens=100, parallel=1))
-    await unpaid.budget.hold(structs.replace(WORST, unpriced=True), MODEL)
+    await unpaid.budget.hold(structs.replace(WORST, unpriced="service_tier"), MODEL)
     await unpaid.ended()
 
 

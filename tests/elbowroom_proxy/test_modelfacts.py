@@ -73,6 +73,21 @@ def test_prices_in_whole_micro_usd_a_million_tokens():
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "sound"),
+    [
+        ({}, False),
+        ({"input_cost_per_audio_token": 2e-6}, False),
+        ({"input_cost_per_audio_token": 4e-5}, True),
+        ({"output_cost_per_audio_token": 8e-5}, True),
+    ],
+)
+def test_sound_may_have_a_price_of_its_own(said, sound):
+    found = facts(row(input_cost_per_token=2e-6, output_cost_per_token=1e-5, **said), OF).price
+    assert found is not None
+    assert found.sound == sound
+
+
 @pytest.mark.parametrize("said", [{}, {"input_cost_per_token": 1e-6}, {"output_cost_per_token": 1e-6}])
 def test_half_a_price_is_none(said):
     assert facts(row(**said), OF).price is None

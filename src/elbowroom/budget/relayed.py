@@ -6,7 +6,7 @@ Does not know: chats (`worst`), who pays, prices.
 
 from __future__ import annotations
 
-from elbowroom.budget.worst import By, Worst, costs_more, most_output, thinks_unseen
+from elbowroom.budget.worst import By, Worst, most_output, thinks_unseen, unpriced
 from elbowroom.count.bounded import Bounded
 from elbowroom.count.bounded import build as bounded
 from elbowroom.count.openai_responses import OpenAIResponses, as_chat
@@ -24,7 +24,9 @@ def worst_relayed(asked: Relayed, output_limit: int | None, model: Model) -> Wor
         return Worst(_texts(asked), "bytes", 0, 0)
     answer = most_output(output_limit, model)
     prompt, by = _prompt(asked, model)
-    return Worst(prompt, by, answer, answer, thinks_unseen(model, asked.value), costs_more(asked.value))
+    said = asked.value.get("input")
+    dearer = unpriced(model, asked.value, said if isinstance(said, list) else ())
+    return Worst(prompt, by, answer, answer, thinks_unseen(model, asked.value), dearer)
 
 
 def _texts(asked: Relayed) -> int:

@@ -7,7 +7,7 @@ Does not know: who pays, what they have left, or how anything was counted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -39,7 +39,7 @@ class Worst(Struct, frozen=True):
     answer: int  # all choices together
     reserve: int  # of that, what the window keeps free
     unseen: bool = False  # more may be generated than any piece of the answer shows
-    unpriced: bool = False  # a way of serving was asked for that has a price of its own, which nobody told us
+    unpriced: str | None = None  # the member that asks for what has a price of its own, which nobody told us
 
     def amounts(self, price: Price | None) -> Amounts:
         """What to hold. A model without a price costs no money."""
@@ -57,8 +57,9 @@ def worst(request: Request, packed: Packed, model: Model, counter: Counter) -> W
     # Words that were predicted and do not come true are billed beside the maximum.
     choice = most_output(told, model) + len(request.fields.get("prediction", b""))
     answer = choice * _choices(params)
+    messages = [message.value for message in request.messages]
     reserve = answer if window is None else min(answer, window.answer_reserve)
-    return Worst(prompt, by, answer, reserve, thinks_unseen(model, params), costs_more(params))
+    return Worst(prompt, by, answer, reserve, thinks_unseen(model, params), unpriced(model, params, messages))
 
 
 def most_output(told: int | None, model: Model) -> int:
@@ -78,9 +79,20 @@ def _choices(params: Mapping[str, Any]) -> int:
     return most
 
 
-def costs_more(params: Mapping[str, Any]) -> bool:
-    """Whether the request names a tier that providers price apart, and higher."""
-    return params.get("service_tier") not in _TIERS
+def unpriced(model: Model, params: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]) -> str | None:
+    """The member that names a tier which providers price apart, and higher; or brings or asks for sound, where the
+    model's is priced so.
+    """
+    if params.get("service_tier") not in _TIERS:
+        return "service_tier"
+    if model.price is None or not model.price.sound:
+        return None
+    modalities = params.get("modalities")
+    if isinstance(modalities, list) and "audio" in modalities:
+        return "modalities"
+    contents = (message.get("content") for message in messages)
+    parts = (part for content in contents if isinstance(content, list) for part in content)
+    return "input_audio" if any(part.get("type") == "input_audio" for part in parts) else None
 
 
 def thinks_unseen(model: Model, params: Mapping[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from msgspec import structs
 from elbowroom.budget.relayed import worst_relayed
 from elbowroom.budget.worst import Worst
 from elbowroom.count.openai_responses import build
+from elbowroom.price import Price
 from elbowroom.read.relayed import Relayed, read_relayed
 from elbowroom.records import Model
 from tests.walk import MODEL, tokens
@@ -46,6 +47,13 @@ def test_all_that_a_response_may_emit_is_held(told: int | None, answer: int):
     held = worst_relayed(response(), told, MODEL)
     assert (held.answer, held.reserve, held.unseen) == (answer, answer, False)
     assert worst_relayed(response(reasoning={"effort": "low"}), told, MODEL).unseen
+
+
+def test_sound_that_has_a_price_of_its_own_is_told():
+    dear = structs.replace(MODEL, price=Price(1, 1, sound=True))
+    heard = response(input=[{"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]}])
+    assert worst_relayed(heard, None, dear).unpriced == "input_audio"
+    assert worst_relayed(response(), None, dear).unpriced is None
 
 
 TOOL = {

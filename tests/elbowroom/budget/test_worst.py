@@ -9,6 +9,7 @@ import pytest
 from msgspec import structs
 
 from elbowroom import count
+from elbowroom.budget import worst as worse
 from elbowroom.budget.cost import dearest
 from elbowroom.budget.hold import Amounts
 from elbowroom.budget.worst import Worst, most_output, thinks_unseen, worst
@@ -178,6 +179,27 @@ def test_who_may_think_what_nobody_sees(changed: dict[str, Any], params: dict[st
     assert thinks_unseen(structs.replace(MODEL, **changed), params) == unseen
 
 
-@pytest.mark.parametrize(("tier", "unpriced"), [(None, False), ("auto", False), ("flex", False), ("priority", True)])
-def test_a_tier_with_a_price_of_its_own_is_told(tier: str | None, unpriced: bool):
+@pytest.mark.parametrize(
+    ("tier", "unpriced"), [(None, None), ("auto", None), ("flex", None), ("priority", "service_tier")]
+)
+def test_a_tier_with_a_price_of_its_own_is_told(tier: str | None, unpriced: str | None):
     assert held(chat(HELLO, service_tier=tier)).unpriced == unpriced
+
+
+HEARD = {"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "input_audio", "input_audio": {}}]}
+
+
+@pytest.mark.parametrize(
+    ("more", "message", "unpriced"),
+    [
+        ({"modalities": ["text", "audio"]}, {"role": "user", "content": "x"}, "modalities"),
+        ({"modalities": ["text"]}, {"role": "user", "content": [{"type": "text", "text": "x"}]}, None),
+        ({"modalities": "audio"}, {"role": "user", "content": None}, None),
+        ({}, HEARD, "input_audio"),
+    ],
+)
+def test_sound_is_told_where_it_has_a_price_of_its_own(more: Any, message: Any, unpriced: str | None):
+    for price in (None, PRICE):
+        assert worse.unpriced(structs.replace(MODEL, price=price), more, [message]) is None
+    dear = structs.replace(MODEL, price=structs.replace(PRICE, sound=True))
+    assert worse.unpriced(dear, more, [message]) == unpriced
