@@ -123,10 +123,13 @@ class Service:
         self.index = SqliteIndex(folder)
         crawl = Crawl(self.index)
         self.indexer = Indexer(crawl)
-        self.desk = Desk(self.index, crawl, self.sink.write, limits=self._limits, now=clock)
+        ready = self.sink.healthy
+        self.desk = Desk(self.index, crawl, self.sink.write, ready=ready, limits=self._limits, now=clock)
         self.sessions = Sessions(self.keys, keys.desk, ended=folder / ENDED, clock=clock)
         store = general.ledger.store
-        self.tally = Tally(self.ledger, lambda: self.keys.directory, self.sink.write, store=store, now=clock)
+        self.tally = Tally(
+            self.ledger, lambda: self.keys.directory, self.sink.write, store=store, ready=ready, now=clock
+        )
         switches: dict[str, KillSwitch] = {"file": KillFile(Path(general.kill_file))}
         if general.redis_url:
             switches["redis"] = KillKey(general.redis_url)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Any, TypeVar
@@ -31,6 +31,11 @@ MOST = 500  # rows of a page
 T = TypeVar("T")
 
 
+async def always() -> bool:
+    """Of whoever says himself what did not reach the disk."""
+    return True
+
+
 class Desk:
     """Asked by the command line, by `/admin/traces` and by the pages alike.
 
@@ -43,13 +48,17 @@ class Desk:
         crawl: Crawl,
         keep: Callable[[Mapping[str, Any]], bool],
         *,
+        ready: Callable[[], Awaitable[bool]] = always,
         limits: Callable[[str], Limits | None] = lambda _: None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`keep` records a reading, False where it cannot. `limits`: an organisation's. `now`: seconds since 1970."""
+        """`keep` records a reading, False where it cannot; `ready`: whether what it takes would reach the disk now.
+        `limits`: an organisation's. `now`: seconds since 1970.
+        """
         self._index = index
         self._crawl = crawl
         self._keep = keep
+        self._ready = ready
         self._limits = limits
         self._now = now
         self._adding_up = asyncio.Lock()  # one at a time: it takes a core
@@ -65,7 +74,7 @@ class Desk:
         page = await _read(
             lambda: self._page(self._index.page(filters, whose, after=after, most=max(1, min(most, MOST))))
         )
-        self._record("list", reader, found=len(page.rows), filters=filters, after=after)
+        await self._record("list", reader, found=len(page.rows), filters=filters, after=after)
         return page
 
     async def show(self, ident: str, reader: Principal) -> Shown:
@@ -83,7 +92,7 @@ class Desk:
             return Shown(found[0], record, self._crawl.indexed(self._index.indexed(whose)))
 
         shown = await _read(find)
-        self._record("show", reader, found=int(shown is not None), id=shown.row.trace_id if shown else ident)
+        await self._record("show", reader, found=int(shown is not None), id=shown.row.trace_id if shown else ident)
         if shown is None:
             raise TraceNotFound("There is no trace with that id.")
         return shown
@@ -118,14 +127,15 @@ class Desk:
 
         async with self._adding_up:
             overview = await _read(add_up)
-        self._record("overview", reader, found=overview.requests, filters=filters)
+        await self._record("overview", reader, found=overview.requests, filters=filters)
         return overview
 
     async def export(self, filters: Filters, reader: Principal) -> AsyncIterator[Shown]:
         """Every record that fits, whole, the newest first. A record that went in the meantime is passed over."""
         whose = scope(reader)
         indexed = await _read(lambda: self._crawl.indexed(self._index.indexed(whose)))
-        self._record("export", reader, found=await _read(lambda: self._index.count(filters, whose)), filters=filters)
+        count = await _read(lambda: self._index.count(filters, whose))
+        await self._record("export", reader, found=count, filters=filters)
         found = self._index.each(filters, whose)
 
         def following() -> Shown | None:
@@ -140,7 +150,7 @@ class Desk:
     def _page(self, page: Page) -> Page:
         return structs.replace(page, indexed=self._crawl.indexed(page.indexed))
 
-    def _record(
+    async def _record(
         self,
         action: str,
         reader: Principal,
@@ -153,7 +163,8 @@ class Desk:
         asked = msgspec.to_builtins(filters) if filters is not None else {}
         usual = msgspec.to_builtins(Filters())
         sought = {name: value for name, value in asked.items() if value != usual[name]}
-        if not self._keep(reading(action, reader, self._now(), found=found, sought=sought, **more)):
+        told = reading(action, reader, self._now(), found=found, sought=sought, **more)
+        if not await self._ready() or not self._keep(told):
             raise TraceUnavailable("This reading cannot be recorded at the moment, so it is none. Try again.")
 
 

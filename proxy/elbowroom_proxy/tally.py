@@ -8,7 +8,7 @@ Does not know: where sums are kept, what follows from them (`budget.view`), whic
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from elbowroom.account.search import Scope
@@ -18,7 +18,7 @@ from elbowroom.budget.sums import Sums
 from elbowroom.budget.view import Budgets, Level, Org, Team, level, top
 from elbowroom.errors import TraceUnavailable
 from elbowroom.records import Principal
-from elbowroom_proxy.desk import reading
+from elbowroom_proxy.desk import always, reading
 from elbowroom_proxy.directory import Directory
 from elbowroom_proxy.ports import Ledger
 from elbowroom_proxy.readers import scope
@@ -36,12 +36,16 @@ class Tally:
         keep: Callable[[Mapping[str, Any]], bool],
         *,
         store: str,
+        ready: Callable[[], Awaitable[bool]] = always,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`keep` records a reading, False where it cannot. `now`: seconds since 1970."""
+        """`keep` records a reading, False where it cannot; `ready`: whether what it takes would reach the disk now.
+        `now`: seconds since 1970.
+        """
         self._ledger = ledger
         self._directory = directory
         self._keep = keep
+        self._ready = ready
         self._store = store
         self._now = now
         self._of: Directory | None = None
@@ -65,7 +69,9 @@ class Tally:
                 orgs.append(_org(directory, name, unit, told, team))
                 seen += len(told)
         sought = {name: word for name, word in (("org", org), ("team", team)) if word is not None}
-        if not self._keep(reading("budgets", reader, self._now(), found=seen, sought=sought)):
+        if not await self._ready() or not self._keep(
+            reading("budgets", reader, self._now(), found=seen, sought=sought)
+        ):
             raise TraceUnavailable("This reading cannot be recorded at the moment, so it is none. Try again.")
         return Budgets(round(self._now()), self._store, tuple(orgs), self._ledger.faults())
 

@@ -74,6 +74,19 @@ def test_who_read_what_is_in_the_chain_and_the_index(proxy):
     assert all("chain" in one for one in kept)
 
 
+def test_while_a_disk_takes_no_records_nobody_reads_any(proxy, monkeypatch):
+    """A reading that waits for a full disk would be answered, and lost."""
+    ours = ask(proxy, "bot")
+    wait_until(lambda: rows(proxy, "acme") == [ours])
+    takes = {"takes": False}
+    monkeypatch.setattr(proxy.service.sink, "_takes", lambda: takes["takes"])
+    for page in ("traces", f"traces/{ours}", "overview", "budgets"):
+        answer = httpx.get(f"{proxy.url}/admin/{page}", headers=key("acme"), timeout=WAIT)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "trace_unavailable"), page
+    takes["takes"] = True
+    assert rows(proxy, "acme") == [ours]
+
+
 def test_the_index_holds_no_text_and_can_go_at_any_time(proxy):
     ours = ask(proxy, "bot")
     wait_until(lambda: rows(proxy, "auditor") == [ours])

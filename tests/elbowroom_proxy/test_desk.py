@@ -33,13 +33,22 @@ class Office:
         crawl = Crawl(self.index)
         crawl.finish()
         self.desk = Desk(
-            self.index, crawl, self._keep, limits=lambda org: Limits(tokens=9), now=lambda: 1_772_000_000.5
+            self.index,
+            crawl,
+            self._keep,
+            ready=self._ready,
+            limits=lambda org: Limits(tokens=9),
+            now=lambda: 1_772_000_000.5,
         )
         self.full = full
+        self.ready = True
 
     def _keep(self, record):
         self.readings.append(record)
         return not self.full
+
+    async def _ready(self):
+        return self.ready
 
 
 @pytest.fixture
@@ -156,6 +165,10 @@ async def test_what_cannot_be_recorded_is_not_read(office, action):
     office.full = True
     with pytest.raises(TraceUnavailable):
         await call(office.desk, action, AUDITOR)
+    office.full, office.ready, office.readings = False, False, []  # it would be taken, and lost on its way to the disk
+    with pytest.raises(TraceUnavailable):
+        await call(office.desk, action, AUDITOR)
+    assert office.readings == []
 
 
 @pytest.mark.parametrize("action", ACTIONS)
