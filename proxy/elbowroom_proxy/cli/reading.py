@@ -106,16 +106,37 @@ def opened(args: Namespace) -> Iterator[Reading]:
     general = settings.load(args.config).general
     folder = args.folder or Path(general.traces)
     sink = _sink(folder, general)
-    index = SqliteIndex(folder)
+    index, crawl = _current(folder)
     try:
-        crawl = Crawl(index)
-        crawl.finish()
         desk = Desk(index, crawl, sink.write if sink is not None else _untold)
         yield Reading(desk, shell(), index, folder)
     finally:
         index.close()
         if sink is not None:
             asyncio.run(sink.close())
+
+
+def _current(folder: Path) -> tuple[SqliteIndex, Crawl]:
+    """All that is there, indexed; for this command alone where the disk takes no more of it."""
+    index = SqliteIndex(folder)
+    try:
+        crawl = Crawl(index)
+        crawl.finish()
+    except OSError as error:
+        folders = index.folders()
+        index.close()
+        print(f"the index cannot be written, so one is made for this command: {printable(error)}", file=sys.stderr)
+    else:
+        return index, crawl
+    index = SqliteIndex(folder, apart=True)
+    index.cover(folders)
+    crawl = Crawl(index)
+    try:
+        crawl.finish()
+    except OSError:
+        index.close()
+        raise
+    return index, crawl
 
 
 @contextmanager

@@ -63,19 +63,20 @@ def build(folder: Path) -> SqliteIndex:
 class SqliteIndex:
     """One file. Each call opens a connection of its own, so any thread may call."""
 
-    def __init__(self, folder: Path) -> None:
-        """The index of that folder's records, kept in it; where nothing can be written there, in a file that is gone
-        when this one is closed. Raises `OSError` where neither is possible.
+    def __init__(self, folder: Path, *, apart: bool = False) -> None:
+        """The index of that folder's records, kept in it; where nothing can be written there, or `apart`, in a file
+        that is gone when this one is closed. Raises `OSError` where neither is possible.
         """
         self._own = str(folder.absolute())
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._file = folder / FILE
-        try:
-            self._anchor = self._opened()
-        except (OSError, _Newer):
-            self._temporary = tempfile.TemporaryDirectory(prefix="elbowroom-")
-            self._file = Path(self._temporary.name) / FILE
-            self._anchor = self._opened()
+        if not apart:
+            with suppress(OSError, _Newer):
+                self._anchor = self._opened()
+                return
+        self._temporary = tempfile.TemporaryDirectory(prefix="elbowroom-")
+        self._file = Path(self._temporary.name) / FILE
+        self._anchor = self._opened()
 
     # --- writing ------------------------------------------------------------------------------------------------------
 

@@ -8,10 +8,14 @@ import shutil
 from argparse import ArgumentParser
 
 import pytest
+import structlog
 
 from elbowroom.account.search import Filters, Indexed
 from elbowroom.records import Drop
+from elbowroom_proxy.__main__ import main
 from elbowroom_proxy.cli import reading
+from elbowroom_proxy.crawl import Crawl
+from elbowroom_proxy.indexes.sqlite import SqliteIndex
 from tests.records import put, told
 
 SECRET = {"ELBOWROOM_SECRET": "a secret of the tests, no more"}
@@ -56,6 +60,36 @@ def test_of_a_copy_nothing_is_recorded(folder, here):
     done = here("traces", "list", "--folder", "copy", **SECRET)
     assert "not recorded: these are not the traces of the configuration" in done.stderr
     assert "aaa" in done.stdout
+
+
+@pytest.mark.parametrize("fails", [1, 2])
+def test_a_disk_that_is_full_keeps_nobody_from_reading(folder, monkeypatch, capsys, fails):
+    """Another folder that is indexed with it is read as well."""
+    traces, other = folder / ".elbowroom" / "traces", folder / "other"
+    other.mkdir()
+    put(other, told("bbb"))
+    index = SqliteIndex(traces)
+    index.cover([str(other)])
+    index.close()
+    finish = Crawl.finish
+
+    def full(crawl: Crawl) -> None:
+        nonlocal fails
+        fails -= 1
+        if fails >= 0:
+            raise OSError("database or disk is full")
+        finish(crawl)
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(Crawl, "finish", full)
+    previous = structlog.get_config()
+    try:
+        status = main(["traces", "list"])
+    finally:
+        structlog.configure(**previous)
+    out, err = capsys.readouterr()
+    assert "the index cannot be written, so one is made for this command: database or disk is full" in err
+    assert (status, "aaa" in out, "bbb" in out) == ((0, True, True) if fails < 0 else (1, False, False))
 
 
 def test_every_filter_is_an_option():
