@@ -455,6 +455,13 @@ async def test_a_glance_sees_what_the_last_answer_leaves_to_nobody(opened: Opene
     assert "rpm_limit" not in {one.limit for one in opened.ledger.glance(full)}
 
 
+@pytest.mark.parametrize("limits", [Limits(rpm=0), Limits(tpm=0), Limits(parallel=0), Limits(tokens=0)])
+async def test_a_glance_sees_where_nothing_may_ever_pass(opened: Opened, limits: Limits):
+    nothing = account(limits)
+    await hold(opened, "a", nothing, 1)
+    assert len(opened.ledger.glance(nothing)) == 1
+
+
 async def test_a_glance_knows_todays_limits(opened: Opened):
     await hold(opened, "a", account(Limits(parallel=1)))
     assert opened.ledger.glance(account(Limits(parallel=2))) == ()

@@ -207,7 +207,12 @@ class RedisLedger:
                 sums = seen[1] if seen[1].entity is entity else structs.replace(seen[1], entity=entity)
                 if nothing_left(sums):  # every request asks, and hardly one is refused
                     limits = refusing(all_standing((sums,), LEAST, 1))
-                    found += [one for one in limits if one.limit == "max_parallel_requests" or one.reset > now]
+                    # What was over since then may pass; what is more than the limit itself never does.
+                    found += [
+                        one
+                        for one in limits
+                        if one.limit == "max_parallel_requests" or one.reset > now or one.asked > one.most
+                    ]
         return tuple(found)
 
     def faults(self) -> tuple[str, ...]:
