@@ -8,6 +8,7 @@ Does not know: queues, threads, what is in a record, or when a file is removed (
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from elbowroom_proxy.sinks.locks import lock
 HEADS = "heads"  # the folder of signed heads, one file a writer
 MAX_BYTES = 64 << 20  # a file this long is followed by another
 MAX_HEADS = 64  # of other writers, that a new one signs
+_NAMED = re.compile(rb"\b([0-9a-f]{12}):[0-9]+:[0-9a-f]{64}:")
 _HEAD_BYTES = 192  # a head and spaces: always the same length, so that it is written over in one piece
 
 log = structlog.get_logger("elbowroom")
@@ -196,6 +198,11 @@ def front_of(path: Path) -> str:
     """The signed head that a file of heads begins with."""
     with path.open("rb") as file:
         return file.read(_HEAD_BYTES).decode("ascii", "replace").strip()
+
+
+def writers_in(path: Path) -> set[str]:
+    """Whom a file of heads names, its own writer included; nothing is proved."""
+    return {path.name, *(name.decode() for name in _NAMED.findall(path.read_bytes()))}
 
 
 def lines_of(path: Path) -> Iterable[bytes]:

@@ -14,14 +14,15 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from elbowroom.account.chain import Head, Removed, follow, parse, sealed, start, unsealed
+from elbowroom.account.chain import Head, Removed, follow, heads_in, parse, sealed, signed, start, unsealed
 from elbowroom_proxy.sinks.beside import CAPTURES, INSTRUCTIONS, POLICIES, put
-from elbowroom_proxy.sinks.chained import lines_of, named
+from elbowroom_proxy.sinks.chained import HEADS, Name, front_of, heads_of, lines_of, named, writers_in
 from elbowroom_proxy.sinks.line import decode
 from elbowroom_proxy.sinks.locks import abandoned, lock
 from elbowroom_proxy.sinks.read import backwards, day_of
 
 REMOVED = "removed"  # signed words about files that went
+OVER = ".over.json"  # what the name of such a word ends in, about a writer all of whose files went
 HOLDS = "holds"  # one file a record that must stay
 AT_ONCE = 100  # files that one pass removes
 RECENT = 64  # files whose end is looked at when a writer starts
@@ -48,6 +49,7 @@ class Keeping:
             held = holds(self._folder)
             done = self._expired(now.date(), set(held))
             for folder in self._chains():
+                self._forget(folder, now)
                 done += self._tidy(folder, now, {hold.file for hold in held.values()}, AT_ONCE - done)
             return done + self._unused(now, AT_ONCE - done)
         finally:
@@ -98,6 +100,33 @@ class Keeping:
             path.unlink()
         log.info("trace_file_removed", file=path.name, why=why, lines=word.last - word.first + 1 if word else None)
         return True
+
+    def _forget(self, folder: Path, now: datetime) -> None:
+        """Of a writer whose files are all gone, one more signed word says how far it came, instead of a file of heads;
+        when no head names it any longer, nothing is left of it.
+        """
+        if self._days is None and self._size is None:
+            return
+        old, theirs = (now - timedelta(days=1)).timestamp(), {name.writer for name in _names(folder)}
+        for path in heads_of(folder / HEADS):
+            if path.name not in theirs and path.stat().st_mtime < old:
+                self._over(folder, path, now)
+        known = theirs.union(*(writers_in(path) for path in heads_of(folder / HEADS)))
+        for path in (folder / REMOVED).glob(f"*{OVER}"):
+            told = unsealed(self._key, path.read_bytes())
+            for head in heads_in(self._key, told["head"]) if told is not None else ():
+                if head.writer not in known:
+                    for word in (*(folder / REMOVED).glob(f"*-{head.writer}-*.json"), path):
+                        word.unlink()
+
+    def _over(self, folder: Path, path: Path, now: datetime) -> None:
+        for head in heads_in(self._key, front_of(path)):
+            words = (folder / REMOVED).glob(f"*-{head.writer}-*.jsonl.json")
+            told = [word for one in words if (word := unsealed(self._key, one.read_bytes())) is not None]
+            if head.writer == path.name and head.n <= max((word["last"] for word in told), default=0):
+                over = {"head": signed(self._key, head), "why": "over", "time": now.isoformat(timespec="milliseconds")}
+                put(folder / REMOVED / f"{head.writer}{OVER}", sealed(self._key, over))
+                path.unlink()
 
     def _genuine(self, path: Path) -> bool:
         """Whether the last line is its writer's. Its time then says how old all are, its mac which."""
@@ -235,6 +264,10 @@ def _whole(file: int, size: int) -> int:
             return start + found + 1
         at = start
     return 0
+
+
+def _names(folder: Path) -> Iterator[Name]:
+    return (name for path in folder.glob("*.jsonl") if (name := named(path)) is not None)
 
 
 def _changed(path: Path) -> int:

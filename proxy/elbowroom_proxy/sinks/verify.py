@@ -170,6 +170,9 @@ class _Folder:
                 self.mended += 1
             elif told["why"] == "erased":
                 self.erased += 1
+            elif told["why"] == "over":  # as far as it came, where its files and the file of its heads went
+                for head in heads_in(self._key, told["head"]):
+                    self._heads.setdefault(head.writer, (head,))
             else:
                 yield msgspec.convert(told, Removed)
 

@@ -110,6 +110,79 @@ def test_a_file_of_one_line_is_proved_by_what_its_writer_wrote_before(folder):
     assert (verdict.findings, verdict.removed) == ((), 3)
 
 
+def line_of_another(folder, day):
+    """A process that wrote one line, as a command that reads does; its writer."""
+    writer = Chained(folder, KEY)
+    name = writer.writer
+    writer.add(day, b'{"trace_id":"x","time":"%b"}' % day.encode())
+    writer.flush()
+    writer.close()
+    return name
+
+
+def heads(folder):
+    return {path.name for path in (folder / "heads").iterdir()}
+
+
+def rest_a_day(folder, now):
+    """As if nobody had written since then."""
+    for path in (folder / "heads").iterdir():
+        os.utime(path, (now.timestamp() - 100_000, now.timestamp() - 100_000))
+
+
+def test_of_writers_whose_files_are_gone_nothing_is_left_in_the_end(folder):
+    (first,) = heads(folder)
+    other = line_of_another(folder, "2026-03-09")  # which signed the first one's head
+    later = NOW + timedelta(days=30)
+    rule = Keeping(folder, KEY, days=5)
+    rest_a_day(folder, NOW)
+    assert rule.tidy(NOW) == 1
+    assert heads(folder) == {first, other}  # there are files of either
+    assert rule.tidy(later) == 3
+    assert rule.tidy(later) == 0
+    assert heads(folder) == set()
+    last = line_of_another(folder, "2026-04-09")
+    rule.tidy(later)
+    assert {path.name for path in (folder / "removed").iterdir()} == set()
+    assert (verify(folder, KEY).findings, heads(folder)) == ((), {last})
+
+
+def test_a_writer_that_is_named_by_another_is_known_as_long_as_that_one_is(folder):
+    (first,) = heads(folder)
+    other = line_of_another(folder, "2026-04-08")
+    now = NOW + timedelta(days=30)
+    rest_a_day(folder, now)
+    rule = Keeping(folder, KEY, days=5)
+    assert rule.tidy(now) == 3
+    assert rule.tidy(now) == 0
+    assert heads(folder) == {other}
+    verdict = verify(folder, KEY)
+    assert (verdict.findings, verdict.removed, verdict.sealed) == ((), 6, 7)
+    (folder / "removed" / "*.over.json").write_text("x")  # nobody is forgotten for a name that no key signed
+    assert rule.tidy(now) == 0
+    (folder / "removed" / "*.over.json").unlink()
+    (folder / "removed" / f"{first}.over.json").unlink()
+    assert [(one.kind, one.where) for one in verify(folder, KEY).findings] == [("no_head", first)]
+
+
+def test_a_head_that_lines_are_missing_of_stays(folder):
+    """Else what was removed without a word would be forgotten with what went by the rules."""
+    (first,) = heads(folder)
+    next(folder.glob(f"{DAYS[2]}-*.jsonl")).unlink()
+    rest_a_day(folder, NOW)
+    rule = Keeping(folder, KEY, days=1)
+    assert (rule.tidy(NOW), rule.tidy(NOW), heads(folder)) == (2, 0, {first})
+    assert [one.kind for one in verify(folder, KEY).findings] == ["cut"]
+
+
+def test_a_head_that_was_signed_today_stays(folder):
+    now = NOW + timedelta(days=30)
+    for path in (folder / "heads").iterdir():
+        os.utime(path, (now.timestamp(), now.timestamp()))
+    rule = Keeping(folder, KEY, days=5)
+    assert (rule.tidy(now), rule.tidy(now), len(heads(folder))) == (3, 0, 1)
+
+
 def test_what_went_without_the_key_is_missing(folder):
     Keeping(folder, b"o" * 32, days=5).tidy(NOW)
     kinds = [one.kind for one in verify(folder, KEY).findings]
