@@ -84,6 +84,7 @@ def price(row: Mapping[str, Any], as_of: str) -> Price | None:
         cache_write=plain.cache_write,
         reasoning=None if reasoning is None else micro_usd(reasoning),
         longer=tuple(longer),
+        cache_write_hour=plain.cache_write_hour,
         sound=any(
             row.get(f"{way}_cost_per_audio_token") not in (None, row[f"{way}_cost_per_token"])
             for way in ("input", "output")
@@ -100,7 +101,14 @@ def _tier(row: Mapping[str, Any], suffix: str, above: int) -> Tier | None:
     into, out = cost("input_cost_per_token"), cost("output_cost_per_token")
     if into is None or out is None:
         return None
-    return Tier(above, into, out, cost("cache_read_input_token_cost"), cost("cache_creation_input_token_cost"))
+    return Tier(
+        above,
+        into,
+        out,
+        cost("cache_read_input_token_cost"),
+        cost("cache_creation_input_token_cost"),
+        cost("cache_creation_input_token_cost_above_1hr"),
+    )
 
 
 def stale(found: Facts, today: dt.date) -> str | None:

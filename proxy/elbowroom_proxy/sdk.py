@@ -106,6 +106,7 @@ def usage(bill: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not bill or not bill.get("prompt_tokens"):
         return None
     prompt, spoken = bill.get("prompt_tokens_details") or {}, bill.get("completion_tokens_details") or {}
+    kept = prompt.get("cache_creation_token_details") or {}  # for how long; some of it has a price of its own
     return {
         "prompt_tokens": bill["prompt_tokens"],
         "completion_tokens": bill["completion_tokens"],
@@ -113,6 +114,7 @@ def usage(bill: Mapping[str, Any] | None) -> dict[str, Any] | None:
         "prompt_tokens_details": {
             "cached_tokens": prompt.get("cached_tokens", 0),
             "cache_write_tokens": prompt.get("cache_write_tokens", 0),
+            **({"cache_creation_token_details": kept} if kept.get("ephemeral_1h_input_tokens") else {}),
         },
         "completion_tokens_details": {"reasoning_tokens": spoken.get("reasoning_tokens", 0)},
     }

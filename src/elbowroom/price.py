@@ -19,6 +19,7 @@ class Tier(Struct, frozen=True):
     output: int
     cached: int | None = None
     cache_write: int | None = None
+    cache_write_hour: int | None = None
 
 
 class Price(Struct, frozen=True):
@@ -30,6 +31,7 @@ class Price(Struct, frozen=True):
     cache_write: int | None = None  # prompt tokens that were written to it
     reasoning: int | None = None  # completion tokens that nobody sees
     longer: tuple[Tier, ...] = ()  # for long prompts; the last that fits holds
+    cache_write_hour: int | None = None  # of those that were written, to be kept for an hour; None: as `cache_write`
     sound: bool = (
         False  # tokens of sound have a price of their own, and a far higher one, which nothing here reckons with
     )

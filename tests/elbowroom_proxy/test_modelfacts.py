@@ -55,6 +55,8 @@ def test_prices_in_whole_micro_usd_a_million_tokens():
         output_cost_per_token=1e-05,
         cache_read_input_token_cost=1.25e-07,
         cache_creation_input_token_cost=0,
+        cache_creation_input_token_cost_above_1hr=3e-06,
+        cache_creation_input_token_cost_above_1hr_above_272k_tokens=6e-06,
         output_cost_per_reasoning_token=2.5e-06,
         input_cost_per_token_above_272k_tokens=2.5e-06,
         output_cost_per_token_above_272k_tokens=1.5e-05,
@@ -68,7 +70,8 @@ def test_prices_in_whole_micro_usd_a_million_tokens():
         cached=125_000,
         cache_write=0,
         reasoning=2_500_000,
-        longer=(Tier(272_000, 2_500_000, 15_000_000, 250_000),),
+        longer=(Tier(272_000, 2_500_000, 15_000_000, 250_000, cache_write_hour=6_000_000),),
+        cache_write_hour=3_000_000,
         as_of=OF,
     )
 

@@ -122,6 +122,17 @@ def test_a_bill_in_openais_members():
 
 
 @pytest.mark.parametrize(
+    ("hour", "told"), [(4, {"ephemeral_5m_input_tokens": 1, "ephemeral_1h_input_tokens": 4}), (0, None)]
+)
+def test_a_bill_says_what_is_kept_for_an_hour(hour, told):
+    kept = {"ephemeral_5m_input_tokens": 1, "ephemeral_1h_input_tokens": hour}
+    details = {"cache_write_tokens": 5, "cache_creation_token_details": kept}
+    bill = usage({"prompt_tokens": 10, "completion_tokens": 4, "prompt_tokens_details": details})
+    assert bill is not None
+    assert bill["prompt_tokens_details"].get("cache_creation_token_details") == told
+
+
+@pytest.mark.parametrize(
     ("text", "says"),
     [
         ('{"error": {"message": "No."}}', "No."),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from elbowroom.budget.usage import Usage
-from elbowroom.price import Price
+from elbowroom.price import Price, Tier
 
 MILLION = 1_000_000
 
@@ -22,6 +22,7 @@ class _Rates(NamedTuple):
     fresh: int
     cached: int
     cache_write: int
+    cache_write_hour: int
     output: int
     reasoning: int
 
@@ -35,7 +36,8 @@ def cost(price: Price | None, usage: Usage) -> int:
     return _rounded(
         fresh * rates.fresh
         + usage.cached * rates.cached
-        + usage.cache_write * rates.cache_write
+        + (usage.cache_write - usage.cache_write_hour) * rates.cache_write
+        + usage.cache_write_hour * rates.cache_write_hour
         + (usage.completion - usage.reasoning) * rates.output
         + usage.reasoning * rates.reasoning
     )
@@ -46,28 +48,30 @@ def dearest(price: Price | None, prompt: int, completion: int) -> int:
     if price is None:
         return 0
     tiers = list(_tiers(price, prompt))
-    into = max(max(rates.fresh, rates.cached, rates.cache_write) for rates in tiers)
+    into = max(max(rates.fresh, rates.cached, rates.cache_write, rates.cache_write_hour) for rates in tiers)
     out = max(max(rates.output, rates.reasoning) for rates in tiers)
     return _rounded(prompt * into + completion * out)
 
 
 def _tiers(price: Price, prompt: int) -> Iterator[_Rates]:
     """The rates of prompts up to that length; the last are those of a prompt of exactly that length."""
-    yield _rates(price.input, price.output, price.cached, price.cache_write, price.reasoning)
+    yield _rates(price, price.reasoning)
     for tier in price.longer:
         if prompt > tier.above:
             # Reasoning has no price by length in any table, and is output: it costs as much, at least.
             reasoning = None if price.reasoning is None else max(price.reasoning, tier.output)
-            yield _rates(tier.input, tier.output, tier.cached, tier.cache_write, reasoning)
+            yield _rates(tier, reasoning)
 
 
-def _rates(into: int, out: int, cached: int | None, cache_write: int | None, reasoning: int | None) -> _Rates:
+def _rates(of: Price | Tier, reasoning: int | None) -> _Rates:
+    written = of.input if of.cache_write is None else of.cache_write
     return _Rates(
-        into,
-        into if cached is None else cached,
-        into if cache_write is None else cache_write,
-        out,
-        out if reasoning is None else reasoning,
+        of.input,
+        of.input if of.cached is None else of.cached,
+        written,
+        written if of.cache_write_hour is None else of.cache_write_hour,
+        of.output,
+        of.output if reasoning is None else reasoning,
     )
 
 

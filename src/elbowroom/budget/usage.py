@@ -27,6 +27,7 @@ class Usage(Struct, frozen=True):
     cached: int = 0  # read from the provider's cache
     cache_write: int = 0  # written to it
     reasoning: int = 0  # that nobody sees
+    cache_write_hour: int = 0  # of `cache_write`: to be kept for an hour, and no few minutes
 
 
 def usage_of(said: Any) -> Usage | None:
@@ -45,7 +46,13 @@ def usage_of(said: Any) -> Usage | None:
     if reasoning > completion:
         completion += reasoning
     total = _first(said, ("total_tokens",)) or 0
-    return Usage(prompt, max(completion, total - prompt), cached, written, reasoning)
+    return Usage(prompt, max(completion, total - prompt), cached, written, reasoning, min(written, _hour(into, said)))
+
+
+def _hour(into: Mapping[str, Any], said: Mapping[str, Any]) -> int:
+    """Anthropic's word, and where litellm has it."""
+    kept = into.get("cache_creation_token_details") or said.get("cache_creation")
+    return (_first(kept, ("ephemeral_1h_input_tokens",)) or 0) if isinstance(kept, Mapping) else 0
 
 
 def _details(said: Mapping[str, Any], names: tuple[str, ...]) -> Mapping[str, Any]:

@@ -49,6 +49,22 @@ from elbowroom.budget.usage import Usage, usage_of
             },
             Usage(70, 1, 50, 9),
         ),
+        (  # what is kept for an hour, as litellm tells it
+            {
+                "prompt_tokens": 70,
+                "prompt_tokens_details": {
+                    "cache_write_tokens": 9,
+                    "cache_creation_token_details": {"ephemeral_1h_input_tokens": 4, "ephemeral_5m_input_tokens": 5},
+                },
+            },
+            Usage(70, 0, 0, 9, 0, 4),
+        ),
+        ({"prompt_tokens": 70, "prompt_tokens_details": {"cache_creation_token_details": 7}}, Usage(70)),
+        (  # more than was written cannot be kept
+            {"input_tokens": 70, "cache_creation_input_tokens": 9, "cache_creation": {"ephemeral_1h_input_tokens": 60}},
+            Usage(70, 0, 0, 9, 0, 9),
+        ),
+        ({"input_tokens": 7, "cache_creation": {"ephemeral_1h_input_tokens": "4"}}, Usage(7)),
         # Claude's own form: what was cached stands beside the prompt.
         (
             {"input_tokens": 10, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 90, "output_tokens": 3},
