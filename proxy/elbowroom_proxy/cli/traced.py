@@ -92,6 +92,8 @@ def _captured(found: reading.Reading, wanted: Filters, configured: Settings) -> 
     secret = settings.keys(configured.general).hash
     for shown in asyncio.run(_all(found, wanted)):
         story = shown.record
+        if story.get("policy") is None:
+            continue  # it was refused before anything was decided
         keys = tracing.kept_keys(found.folder, str(story.get("hash_key_id")), secret)
         texts = beside.capture(found.folder, story, keys.texts) if keys is not None else None
         if texts is None:

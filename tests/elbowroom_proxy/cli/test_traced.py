@@ -71,6 +71,17 @@ def test_where_nothing_was_captured_that_is_said(recorded, here):
     assert sorted(done.stderr.splitlines()) == sorted(f"{one}: its texts are not kept (capture: hash)" for one in ids)
 
 
+def test_what_was_refused_before_anything_was_decided_has_nothing_to_replay(running_proxy, here):
+    """It is no fault that it was not captured either."""
+    proxy = running_proxy(json.dumps({**json.loads(config("http://127.0.0.1:9")), "traces": {"capture": "redacted"}}))
+    for body in ({**ASKED, "model": "nobody's"}, ASKED):
+        httpx.post(f"{proxy.url}/v1/chat/completions", json=body, timeout=60)
+    proxy.stop()
+    assert [one["status"] for one in proxy.traces()] == [404, 200]
+    done = here("replay", "--captured", "--config", proxy.traces_folder.parent / "elbowroom.yaml")
+    assert (done.returncode, done.stderr, "1 of 1 came out as recorded" in done.stdout) == (0, "", True)
+
+
 def test_texts_that_went_since_are_said_to_be_gone(recorded, here):
     file, _ = recorded(capture="redacted")
     for folder in (file.parent / "traces" / "captures").iterdir():
