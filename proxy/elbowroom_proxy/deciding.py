@@ -70,7 +70,7 @@ async def decided(flow: Shared, story: Story, principal: Principal, headers: Map
     policy = served.of(policy)
     story.policy = policy
     story.model = model = flow.catalog.find(request.model)
-    check_model(principal, model)
+    check_model(principal, model, request.params)
     counter = flow.counters[model.name]
     asks, learned = model.name in flow.count_endpoints, flow.calibration.learned(model)
     setting = Setting(

@@ -15,6 +15,7 @@ from typing import Any
 import jwt
 
 from elbowroom.budget.rights import Rights
+from elbowroom.budget.worst import named_beside
 from elbowroom.errors import InvalidApiKey, ModelNotAllowed
 from elbowroom.records import Model, Principal
 from elbowroom_proxy.identity import JwtRow
@@ -115,7 +116,12 @@ def claim(claims: Mapping[str, Any], path: str) -> Any:
     return found
 
 
-def check_model(principal: Principal, model: Model) -> None:
-    """Raises `ModelNotAllowed`."""
+def check_model(principal: Principal, model: Model, params: Mapping[str, Any]) -> None:
+    """Raises `ModelNotAllowed`, also where a gateway behind the model would be told whom else to ask: nobody could say
+    whether that one is allowed, or which documents it accepts.
+    """
     if principal.models is not None and model.name not in principal.models:
         raise ModelNotAllowed("This key may not use that model.", param="model")
+    others = named_beside(params)
+    if others is not None and not (principal.models is None and model.accepts is None):
+        raise ModelNotAllowed(f"Other models may not be named here: {others} must be left out.", param=others)

@@ -42,7 +42,7 @@ class Relaying(Exchange):
         asked = await asyncio.to_thread(read) if len(body) > LARGE_BODY else read()
         story.stream = asked.stream
         story.model = model = flow.catalog.find(asked.model)
-        check_model(principal, model)
+        check_model(principal, model, asked.value)
         check(asked, principal, policy)
         sent = relay(asked, model, principal.output_cap or policy.answer.output_cap)
         story.relayed = Relay(self._route, model.name, tuple(edit.value for edit in sent.edits))

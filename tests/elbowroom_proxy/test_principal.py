@@ -215,7 +215,20 @@ def test_a_claim_by_its_path():
 
 
 def test_a_key_may_be_for_some_models_only():
-    check_model(Principal(), MODEL)
-    check_model(Principal(models=("m",)), MODEL)
+    check_model(Principal(), MODEL, {})
+    check_model(Principal(models=("m",)), MODEL, {"models": None})
     with pytest.raises(ModelNotAllowed):
-        check_model(Principal(models=()), MODEL)
+        check_model(Principal(models=()), MODEL, {})
+
+
+@pytest.mark.parametrize("name", ["models", "fallbacks"])
+def test_nobody_else_is_named_where_it_matters_who_answers(name: str):
+    params = {name: ["another"]}
+    check_model(Principal(), MODEL, params)
+    for principal, model in (
+        (Principal(models=("m",)), MODEL),
+        (Principal(), structs.replace(MODEL, accepts=("public",))),
+    ):
+        with pytest.raises(ModelNotAllowed) as caught:
+            check_model(principal, model, params)
+        assert caught.value.param == name

@@ -26,6 +26,7 @@ from elbowroom.write.place import output_limit
 # counted: the count and its margin. bytes: a token is a byte at least. window: no model reads more than its window.
 By = Literal["counted", "bytes", "window"]
 _TIERS = (None, "auto", "default", "flex", "standard", "standard_only")
+_OTHERS = ("models", "fallbacks")  # by which gateways (OpenRouter, LiteLLM) are told whom to ask instead
 _EFFORTS = ("reasoning_effort", "reasoning", "thinking")
 _CHOICES = ("best_of", "n_cmpl")  # vLLM generates that many and returns the best `n`; llama.cpp reads it before `n`
 _UNBOUND = "n_predict"  # llama.cpp's own maximum, which there replaces what `max_tokens` says: even null does
@@ -80,11 +81,13 @@ def _choices(params: Mapping[str, Any]) -> int:
 
 
 def unpriced(model: Model, params: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]) -> str | None:
-    """The member that names a tier which providers price apart, and higher; or brings or asks for sound, where the
-    model's is priced so.
+    """The member that names a tier which providers price apart, and higher, or other models; or brings or asks for
+    sound, where the model's is priced so.
     """
     if params.get("service_tier") not in _TIERS:
         return "service_tier"
+    if (others := named_beside(params)) is not None:
+        return others
     if model.price is None or not model.price.sound:
         return None
     modalities = params.get("modalities")
@@ -93,6 +96,11 @@ def unpriced(model: Model, params: Mapping[str, Any], messages: Iterable[Mapping
     contents = (message.get("content") for message in messages)
     parts = (part for content in contents if isinstance(content, list) for part in content)
     return "input_audio" if any(part.get("type") == "input_audio" for part in parts) else None
+
+
+def named_beside(params: Mapping[str, Any]) -> str | None:
+    """The member that names other models, which might answer in place of the one that was asked for."""
+    return next((name for name in _OTHERS if params.get(name) is not None), None)
 
 
 def thinks_unseen(model: Model, params: Mapping[str, Any]) -> bool:

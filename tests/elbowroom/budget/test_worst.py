@@ -186,6 +186,12 @@ def test_a_tier_with_a_price_of_its_own_is_told(tier: str | None, unpriced: str 
     assert held(chat(HELLO, service_tier=tier)).unpriced == unpriced
 
 
+@pytest.mark.parametrize("name", ["models", "fallbacks"])
+def test_nobody_knows_what_other_models_cost(name: str):
+    assert held(chat(HELLO, **{name: ["another"]})).unpriced == name
+    assert held(chat(HELLO, **{name: None})).unpriced is None
+
+
 HEARD = {"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "input_audio", "input_audio": {}}]}
 
 
