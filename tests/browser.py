@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -65,7 +66,9 @@ class Browser:
             element.send_keys(*keys)
         else:
             element.click()
-        WebDriverWait(self.driver, WAIT).until(expected_conditions.staleness_of(page))
+        # Between two pages chromedriver has no word of its own for an element that is gone; a moment later it has.
+        leaving = WebDriverWait(self.driver, WAIT, ignored_exceptions=[WebDriverException])
+        leaving.until(expected_conditions.staleness_of(page))
         WebDriverWait(self.driver, WAIT).until(
             lambda driver: driver.execute_script("return document.readyState") == "complete"
         )
