@@ -66,7 +66,7 @@ proof: $(STAMP)
 
 # The pictures of docs/images, taken of a proxy of their own in a real browser.
 screenshots: $(STAMP)
-	$(BIN)/python docs/screenshots.py
+	$(BIN)/python -m docs.screenshots
 
 build: $(STAMP)
 	$(BIN)/hatchling build -t wheel

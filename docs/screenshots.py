@@ -17,20 +17,18 @@ from typing import Any
 import httpx
 from selenium.webdriver.common.by import By
 
+from elbowroom_proxy import settings
+from elbowroom_proxy.cli.day import plan, store
+from elbowroom_proxy.cli.day.walk import walk
+from elbowroom_proxy.cli.demo import serving
+from elbowroom_proxy.cli.samples import samples
+from elbowroom_proxy.serving import log_to_stderr, server
+from tests import holders
+from tests.browser import Browser
+from tests.proxy import RunningProxy, wait_until
+from tests.upstream import FakeUpstream, answer_json, completion
+
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from elbowroom_proxy import settings  # noqa: E402 - the tests' browser lies beside this folder
-from elbowroom_proxy.cli.day import plan, store  # noqa: E402
-from elbowroom_proxy.cli.day.walk import walk  # noqa: E402
-from elbowroom_proxy.cli.demo import serving  # noqa: E402
-from elbowroom_proxy.cli.samples import samples  # noqa: E402
-from elbowroom_proxy.serving import log_to_stderr, server  # noqa: E402
-from tests import holders  # noqa: E402
-from tests.browser import Browser  # noqa: E402
-from tests.proxy import RunningProxy, wait_until  # noqa: E402
-from tests.upstream import FakeUpstream, answer_json, completion  # noqa: E402
-
 INCIDENT, REPLAYED, AFTERNOON = (
     ROOT / "docs" / "images" / f"incident-{name}.png" for name in ("trace", "replay", "list")
 )
@@ -161,7 +159,7 @@ def shoot(url: str, trace: str, folder: Path) -> None:
         for file, path, size, dark in (
             (LIST, "/ui", (1280, 860), False),
             (TRACE, f"/ui/traces/{trace}", (1280, 1160), False),
-            (OVERVIEW, "/ui/overview", (1280, 1240), True),
+            (OVERVIEW, "/ui/overview", (1280, 1090), True),
             (PHONE, f"/ui/traces/{trace}", (390, 1000), False),
         ):
             browser.as_wide_as(size, dark=dark)
