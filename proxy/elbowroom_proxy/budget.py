@@ -119,8 +119,9 @@ class Budget:
         purse = self._purse
         if purse is None:
             return
-        if worst.unpriced is not None and purse.account.by_money:
-            raise InvalidRequest(f"What that {worst.unpriced} costs is not known here.", param=worst.unpriced)
+        dear = worst.unpriced
+        if dear is not None and purse.account.by_money:
+            raise InvalidRequest(f"What {dear} asks for has a price that is not known here.", param=dear)
         amounts = worst.amounts(model.price) if self.counts else Amounts()
         made = _Made(purse, worst, model, amounts, purse.books.clock())
         self._asked = True
