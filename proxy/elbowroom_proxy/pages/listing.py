@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
-from elbowroom.account.row import Row
+from elbowroom.account.row import READ, SHADOW, Row
 from elbowroom.account.search import NAMES
 from elbowroom.records import Drop, Mode
 
@@ -38,6 +38,7 @@ LABELS = {
     "kind": "kind",
 }
 REASONS = tuple(one.value for one in Drop)
+KINDS = {"": "requests", READ: "readings", SHADOW: "proposals in shadow"}
 MODES = tuple(one.value for one in Mode)
 
 

@@ -96,6 +96,7 @@ class Pages:
                 "said": _all(said),
                 "chips": listing.chips(said),
                 "flags": listing.flags,
+                "kinds": listing.KINDS,
                 "modes": listing.MODES,
                 "reasons": listing.REASONS,
                 "first": listing.address(said) if after else None,

@@ -192,6 +192,8 @@ def test_the_list_of_readings_says_what_was_read(running_desk: Open):
     read = {"action": "show", "found": 1, "filters": {}, "id": TRACE}
     desk.write([unread("f" * 32, kind="read", read=read, subject="ann", status=None, error=None)])
     assert f"read show {TRACE}: 1 ann" in get(desk, "/ui", kind="read")
+    page = httpx.get(f"{desk.url}/ui", params={"kind": "read"}, timeout=WAIT).text
+    assert '<option value="read" selected>readings</option>' in page  # so the form does not lose it
 
 
 def test_a_tainted_call_is_said_with_the_results(running_desk: Open):
