@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from fastapi import FastAPI
 from starlette.routing import Route
@@ -53,10 +52,10 @@ from elbowroom_proxy.session import ENDED, Sessions
 from elbowroom_proxy.settings import STATE, Keys, Settings
 from elbowroom_proxy.shadow import Shadows
 from elbowroom_proxy.shared import LAST_WORDS, Shared
-from elbowroom_proxy.sinks import beside
 from elbowroom_proxy.sinks.beside import Beside
 from elbowroom_proxy.sinks.jsonl import JsonlSink
 from elbowroom_proxy.sinks.keeping import Keeping
+from elbowroom_proxy.sinks.kept import Kept
 from elbowroom_proxy.stores.jwks import Jwks
 from elbowroom_proxy.stores.keys import WatchedKeys
 from elbowroom_proxy.stores.killfile import KillFile
@@ -140,7 +139,7 @@ class Service:
         self._clock = clock
         self._secrets = keys
         self._content = content
-        self._folder = folder
+        self.kept = Kept(folder, keys.hash, self.index.folders)
         self.again = self._again(settings)
         self.settings = settings  # in force
         self.outside = self._outside(settings, None)
@@ -240,9 +239,9 @@ class Service:
     def _again(self, settings: Settings) -> Again:
         """Replays have a memory of counts of their own: they run on threads, and no request waits for one."""
         policies = (settings.policy, *settings.policies.values())
-        keys, folder = self._secrets, self._folder
+        keys = self._secrets
         answer = offline(Tokens(self.vocabularies, secret=keys.counts).count_now, {"lexical": bm25})
-        return Again(settings, keys, policies, answer, folder=folder, kept=partial(beside.policy, folder))
+        return Again(settings, keys, policies, answer, content=self.kept.keys, kept=self.kept.policy)
 
     def review(self) -> ui.Review:
         """What the pages of the review desk are made from."""
@@ -251,8 +250,8 @@ class Service:
             door=Door(self.identify, self.sessions),
             again=lambda: self.again,
             policy=self._policy_of,
-            captured=self._captured,
-            instruction=partial(beside.instruction, self._folder),
+            captured=self.kept.texts,
+            instruction=self.kept.instruction,
             most=self.settings.general.max_body_bytes,
             sweep=STATE / "sweep",
         )
@@ -271,11 +270,6 @@ class Service:
     def _policy_of(self, principal: Principal) -> Policy:
         """In force now. A name that is no longer configured is the default's."""
         return self.settings.policies.get(principal.policy or "", self.settings.policy)
-
-    def _captured(self, story: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """A record's texts, as long as their key is there."""
-        keys = tracing.kept_keys(self._folder, str(story.get("hash_key_id")), self._secrets.hash)
-        return None if keys is None else beside.capture(self._folder, story, keys.texts)
 
     def _limits(self, org: str) -> Limits | None:
         """An organisation's, as they are configured now."""

@@ -27,7 +27,7 @@ from elbowroom_proxy.answering import drive_here
 from elbowroom_proxy.asked import accepted_by, accepting
 from elbowroom_proxy.principal import OPEN
 from elbowroom_proxy.settings import RERANKERS, Keys, Settings
-from elbowroom_proxy.tracing import kept_keys
+from elbowroom_proxy.tracing import ContentKeys, kept_keys
 from elbowroom_proxy.vocabularies import live
 
 KNOWN_BYTES = 32 << 20  # of document texts whose analysis is kept
@@ -72,15 +72,15 @@ class Again:
         policies: Sequence[Policy],
         answer: Callable[[Need], Answer],
         *,
-        folder: Path | None = None,
+        content: Callable[[Mapping[str, Any]], ContentKeys | None] | None = None,
         kept: Callable[[str], Policy | None] = lambda _: None,
     ) -> None:
-        """`keys` are those that the records were made with; those of their hashes lie in `folder`. A record under one
-        of `policies`, or under one that is `kept` by its digest, is repeated; what a recording does not say is asked of
-        `answer`.
+        """`keys` are those that the records were made with; `content` has those of a record's hashes, without it they
+        lie in the configured folder. A record under one of `policies`, or under one that is `kept` by its digest, is
+        repeated; what a recording does not say is asked of `answer`.
         """
         self._keys = keys
-        self._folder = folder if folder is not None else Path(configured.general.traces)
+        self._content = content or self._configured_keys
         self._kept = kept
         self._configured = configured
         self._policies = {policy.digest: policy for policy in policies}
@@ -128,11 +128,13 @@ class Again:
 
     def _hash_key(self, story: Mapping[str, Any]) -> bytes | None:
         """What the record's hashes were made with; None: it was destroyed, or lies elsewhere."""
-        key_id = story.get("hash_key_id")
-        if key_id is None:
+        if story.get("hash_key_id") is None:
             return self._keys.hash
-        found = kept_keys(self._folder, str(key_id), self._keys.hash)
+        found = self._content(story)
         return found.hash if found is not None else None
+
+    def _configured_keys(self, story: Mapping[str, Any]) -> ContentKeys | None:
+        return kept_keys(Path(self._configured.general.traces), str(story["hash_key_id"]), self._keys.hash)
 
     def _differing(self, story: Mapping[str, Any], outcome: Packed | Refused | None) -> list[str]:
         """The fields of the record that came out otherwise. Hashes that nobody can make again say nothing."""

@@ -13,8 +13,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -30,7 +29,7 @@ from elbowroom_proxy.cli.render import line, pad, printable
 from elbowroom_proxy.cli.trials import Bench
 from elbowroom_proxy.replaying import Again, Told, compared
 from elbowroom_proxy.settings import STATE, Settings
-from elbowroom_proxy.sinks import beside
+from elbowroom_proxy.sinks.kept import Kept
 from elbowroom_proxy.tokens import Tokens
 from elbowroom_proxy.vocabularies import Vocabularies
 
@@ -88,8 +87,9 @@ def _traces(args: Namespace) -> Iterator[Told | str]:
     """Each request whose trace is found: as recorded, and under another policy."""
     configured = settings.load(args.config)
     others = [settings.load_policy(file) for file in args.policy or ()]
-    again = again_as(configured, others, args.folder)
-    for one in traced.read(args, configured):
+    folders: list[str] = []
+    again = again_as(configured, others, args.folder, lambda: folders)
+    for one in traced.read(args, configured, folders):
         if isinstance(one, str):
             yield one
             continue
@@ -107,17 +107,22 @@ def _as_far_as_kept(told: Told) -> Told:
     return structs.replace(told, exact=told.exact or None, note=f"{note}{told.note}".removesuffix("; "))
 
 
-def again_as(configured: Settings, others: Sequence[Policy], folder: Path | None = None) -> Again:
+def again_as(
+    configured: Settings,
+    others: Sequence[Policy],
+    folder: Path | None = None,
+    more: Callable[[], Sequence[str]] = tuple,
+) -> Again:
     """Repeats what this configuration recorded, on this machine, under the policies that lie beside the records in
-    `folder`, under its own policy and under `others`.
+    `folder` or in one of `more`, under its own policy and under `others`.
     """
     general = configured.general
     kept = (STATE / "secret").is_file()
     keys = settings.keys(general if general.secret or kept else structs.replace(general, secret=OFFLINE_SECRET))
     tokens = Tokens(Vocabularies(files=configured.tokenizers), secret=keys.counts)
-    folder = folder if folder is not None else Path(general.traces)
+    beside = Kept(folder if folder is not None else Path(general.traces), keys.hash, more)
     policies = (configured.policy, *others)
-    return Again(configured, keys, policies, answering(tokens), folder=folder, kept=partial(beside.policy, folder))
+    return Again(configured, keys, policies, answering(tokens), content=beside.keys, kept=beside.policy)
 
 
 def _lines(told: Told) -> Iterator[str]:

@@ -16,12 +16,12 @@ from msgspec import Struct, structs
 
 from elbowroom.account.search import Filters, Scope, Shown
 from elbowroom.errors import ElbowroomError, TraceNotFound
-from elbowroom_proxy import settings, tracing
+from elbowroom_proxy import settings
 from elbowroom_proxy.cli import lines, reading, runs
 from elbowroom_proxy.cli.render import printable
 from elbowroom_proxy.replaying import Asked
 from elbowroom_proxy.settings import Settings
-from elbowroom_proxy.sinks import beside
+from elbowroom_proxy.sinks.kept import Kept
 
 IDS = ("trace_id", "request_id", "client_request_id")
 TAKEN = ("model", "policy", "kind")  # other options of a replay have these names, and a reading is not replayed
@@ -52,11 +52,14 @@ def arguments(parser: ArgumentParser) -> None:
         )
 
 
-def read(args: Namespace, configured: Settings) -> Iterator[Traced | str]:
-    """Each, or what is wrong with a line. Raises `Unusable` where nothing can be read at all."""
+def read(args: Namespace, configured: Settings, folders: list[str]) -> Iterator[Traced | str]:
+    """Each, or what is wrong with a line; `folders` is told where they are read from. Raises `Unusable` where nothing
+    can be read at all.
+    """
     try:
         wanted = reading.wanted(args)
         with reading.opened(args) as found:
+            folders += found.index.folders()
             yield from _captured(found, wanted, configured) if args.captured else _supplied(args, found, wanted)
     except ElbowroomError as error:
         raise runs.Unusable(error.message) from error
@@ -89,16 +92,15 @@ def _supplied(args: Namespace, found: reading.Reading, wanted: Filters) -> Itera
 def _captured(found: reading.Reading, wanted: Filters, configured: Settings) -> Iterator[Traced | str]:
     if reading.chain_key(configured.general) is None:
         raise runs.Unusable("the secret of these traces is not at hand, so no captured text can be read")
-    secret = settings.keys(configured.general).hash
+    kept = Kept(found.folder, settings.keys(configured.general).hash, found.index.folders)
     for shown in asyncio.run(_all(found, wanted)):
         story = shown.record
         if story.get("policy") is None:
             continue  # it was refused before anything was decided
-        keys = tracing.kept_keys(found.folder, str(story.get("hash_key_id")), secret)
-        texts = beside.capture(found.folder, story, keys.texts) if keys is not None else None
+        texts = kept.texts(story)
         if texts is None:
-            kept = (story.get("captured") or {}).get("until")
-            why = f"kept until {printable(kept)}, and no longer there" if kept else "not kept (capture: hash)"
+            until = (story.get("captured") or {}).get("until")
+            why = f"kept until {printable(until)}, and no longer there" if until else "not kept (capture: hash)"
             yield f"{printable(shown.row.trace_id)}: its texts are {why}"
             continue
         yield Traced(shown.row.trace_id, story, Asked.of(texts), bool(texts.get("redacted") or texts.get("hidden")))
