@@ -18,6 +18,7 @@ from elbowroom.count.counter import Counter
 from elbowroom.decide.conversation import body
 from elbowroom.errors import InvalidRequest
 from elbowroom.price import Price
+from elbowroom.read.message import encode
 from elbowroom.read.request import MAX_CHOICES
 from elbowroom.read.shape import want
 from elbowroom.records import Model, Packed, Request
@@ -26,6 +27,15 @@ from elbowroom.write.place import output_limit
 # counted: the count and its margin. bytes: a token is a byte at least. window: no model reads more than its window.
 By = Literal["counted", "bytes", "window"]
 _TIERS = (None, "auto", "default", "flex", "standard", "standard_only")
+# Of a message, what is counted, or never read by a model. Some servers' templates write out more, such as
+# `reasoning_content`.
+_COUNTED = frozenset({
+    "role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "id", "type", "index",
+    "function", "custom", "arguments", "input", "text", "image_url", "url", "detail", "input_audio", "data", "format",
+    "file", "file_id", "file_data", "filename", "document",
+})  # fmt: skip
+_UNREAD = frozenset({"annotations", "cache_control"})
+_TEMPLATES = ("chat_template", "mm_processor_kwargs")  # vLLM's, by which a prompt may become anything
 _OTHERS = ("models", "fallbacks")  # by which gateways (OpenRouter, LiteLLM) are told whom to ask instead
 _EFFORTS = ("reasoning_effort", "reasoning", "thinking")
 _CHOICES = ("best_of", "n_cmpl")  # vLLM generates that many and returns the best `n`; llama.cpp reads it before `n`
@@ -112,8 +122,25 @@ def thinks_unseen(model: Model, params: Mapping[str, Any]) -> bool:
 
 
 def _prompt(request: Request, packed: Packed, model: Model, counter: Counter) -> tuple[int, By]:
-    counted = packed.decision.counted
+    counted, params = packed.decision.counted, request.params
+    if any(params.get(name) is not None for name in _TEMPLATES):
+        return model.context_window, "window"
     if counted is not None:
-        return counted.tokens + counted.margin, "counted"
+        more = _uncounted(message.value for message in request.messages)
+        more += len(request.fields.get("chat_template_kwargs", b""))
+        return counted.tokens + counted.margin + more, "counted"
     bound = counter.encloses(body(request, request.messages), max(len(request.body), len(packed.body)))
     return (model.context_window, "window") if bound is None else (bound, "bytes")
+
+
+def _uncounted(messages: Iterable[Mapping[str, Any]]) -> int:
+    """Bytes of all in the messages that nobody has counted; a token is a byte at least."""
+    size, ahead = 0, list(messages)
+    while ahead:  # however deep it is nested
+        for name, value in ahead.pop().items():
+            if name in _COUNTED:
+                inner = value if isinstance(value, list) else [value]
+                ahead += [one for one in inner if isinstance(one, Mapping)]
+            elif name not in _UNREAD and value is not None:
+                size += len(encode(value))
+    return size

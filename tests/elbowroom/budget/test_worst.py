@@ -44,6 +44,41 @@ def test_a_counted_prompt_is_held_with_its_margin():
     assert held(request) == Worst(counted.tokens + counted.margin, "counted", 100, 100)
 
 
+TOLD = {"role": "assistant", "content": "x"}
+CALL: dict[str, Any] = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    ("message", "bytes_more"),
+    [
+        (TOLD, 0),
+        ({**TOLD, "annotations": [{"a": 1}], "reasoning_content": None}, 0),
+        ({**TOLD, "tool_calls": [CALL]}, 0),
+        ({"role": "user", "content": [{"type": "text", "text": "x", "cache_control": {"ttl": "1h"}}]}, 0),
+        ({**TOLD, "reasoning_content": "h\u00e4m"}, 6),
+        ({**TOLD, "tool_calls": [{**CALL, "function": {**CALL["function"], "odd": [1, 2]}}]}, 5),
+        ({"role": "user", "content": [{"type": "text", "text": "x", "odd": "yyy"}]}, 5),
+    ],
+)
+def test_what_templates_may_write_out_and_nobody_counts_is_held_by_its_bytes(message: Any, bytes_more: int):
+    body = {"model": "m", "messages": [message, {"role": "user", "content": "And?"}]}
+    request = read(body)
+    made = structs.replace(setting(), limited=True)
+    counted = packed(request, made).decision.counted
+    assert counted is not None
+    assert held(request).prompt == counted.tokens + counted.margin + bytes_more
+
+
+def test_a_prompt_that_a_client_says_how_to_write_is_as_long_as_the_window():
+    assert held(chat(HELLO, chat_template="{{ x }}")).by == "window"
+    assert held(chat(HELLO, chat_template=None)).by == "counted"
+    deep = json.loads('{"function":' * 900 + "0" + "}" * 900)
+    nested = read({"model": "m", "messages": [{"role": "user", "content": "x", "function": deep}]})
+    assert held(nested).by == "counted"
+    more = held(chat(HELLO, chat_template_kwargs={"a": 1})).prompt - held(chat(HELLO)).prompt
+    assert more == len('{"a": 1}')
+
+
 @pytest.mark.parametrize(
     ("more", "answer"),
     [
