@@ -26,6 +26,7 @@ _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
 _FRACTION = re.compile(r"[-+]?[0-9]+\.[0-9]*(?:[eE][-+]?[0-9]+)?")
 _WHERE = re.compile(r"(?P<what>.*?)(?: - at (?:`key` in )?`\$(?P<path>.*)`)?", re.DOTALL)
 _WORD = "Invalid enum value "
+_NO_FRACTION = re.compile(r"Expected `float\b.*, got `str`")
 _FIELD = re.compile(r"Object contains unknown field `(?P<name>.*)`", re.DOTALL)
 
 
@@ -138,4 +139,6 @@ def _explained(message: str, file: str, lines: dict[str, int], kind: Any) -> Inv
     if words:
         said = what.removeprefix(_WORD)
         return _fault(file, lines, path, f"{said} is none of {', '.join(words)}")
+    if _NO_FRACTION.fullmatch(what):
+        what += "; a power is written with a point and a sign, as 1.0e-6"  # 1e-6 is a word in YAML 1.1
     return _fault(file, lines, path, what[:1].lower() + what[1:])

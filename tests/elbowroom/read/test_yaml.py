@@ -80,6 +80,10 @@ def test_an_empty_file_is_all_defaults(text):
         ("inner: {number: 1:30}\n", "f:1: 1:30 is no plain value"),
         ("inner: {number: 0x10}\n", "f:1: 0x10 is no plain value"),
         ("inner: {share: 1:30.5}\n", "f:1: 1:30.5 is no plain value"),
+        (
+            "inner: {share: 1e-06}\n",
+            "f:1: expected `float`, got `str`; a power is written with a point and a sign, as 1.0e-6 (inner.share)",
+        ),
         ("name: no\n", "f:1: no is no plain value"),
         ("on: yes\n", "f:1: yes is no plain value"),
         ("name: !!python/object:os.system x\n", "f:1: tags are not supported (name)"),
