@@ -128,7 +128,8 @@ def _prompt(request: Request, packed: Packed, model: Model, counter: Counter) ->
     if counted is not None:
         more = _uncounted(message.value for message in request.messages)
         more += len(request.fields.get("chat_template_kwargs", b""))
-        return counted.tokens + counted.margin + more, "counted"
+        told = counted.tokens + counted.margin
+        return max(told, min(told + more, model.context_window)), "counted"
     bound = counter.encloses(body(request, request.messages), max(len(request.body), len(packed.body)))
     return (model.context_window, "window") if bound is None else (bound, "bytes")
 

@@ -69,6 +69,11 @@ def test_what_templates_may_write_out_and_nobody_counts_is_held_by_its_bytes(mes
     assert held(request).prompt == counted.tokens + counted.margin + bytes_more
 
 
+def test_no_model_reads_more_than_its_window_whatever_is_written_out():
+    said = read({"model": "m", "messages": [{"role": "user", "content": "x", "odd": "y" * 1_000_000}]})
+    assert held(said).prompt == MODEL.context_window
+
+
 def test_a_prompt_that_a_client_says_how_to_write_is_as_long_as_the_window():
     assert held(chat(HELLO, chat_template="{{ x }}")).by == "window"
     assert held(chat(HELLO, chat_template=None)).by == "counted"
