@@ -8,6 +8,7 @@ Does not know: what makes a line right (`elbowroom.account.proof`), or how a ver
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,7 @@ from elbowroom_proxy.sinks.jsonl import INTENTS
 from elbowroom_proxy.sinks.keeping import REMOVED
 from elbowroom_proxy.sinks.read import day_of
 
+AGAIN = 3  # looks, where files go while they are looked at
 FIRST_CHAINED = 2  # the version of records from which on each is in a chain
 
 
@@ -45,6 +47,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 def verify(folder: Path, key: bytes, heads: Iterable[Head] = ()) -> Verdict:
     """Reads all of a folder. `heads` come from outside, a log for instance, and are already known to be signed."""
+    heads = list(heads)
+    for _ in range(AGAIN):
+        with suppress(FileNotFoundError):  # a file went by the rules meanwhile; the next look finds its word
+            return _looked(folder, key, heads)
+    return _looked(folder, key, heads)
+
+
+def _looked(folder: Path, key: bytes, heads: Iterable[Head]) -> Verdict:
     records, promised = _Folder(folder, key), _Folder(folder / INTENTS, key)
     outside = set(heads)
     theirs = {head for head in outside if head.writer in promised.writers}
@@ -82,8 +92,8 @@ class _Folder:
         self.mended = self.erased = 0
         # Heads before files: what a living writer adds in between is behind its head then.
         self._heads = dict(self._signed())
-        self._words = list(self._signed_words())
         self.files = sorted(folder.glob("*.jsonl"))
+        self._words = list(self._signed_words())  # after the files: what went before has its word by now
         self._own: dict[str | None, list[Path]] = {}
         for path in self.files:
             name = named(path)

@@ -11,8 +11,9 @@ from structlog.testing import capture_logs
 from elbowroom.account.chain import unsealed
 from elbowroom_proxy.ports import Capture, Texts
 from elbowroom_proxy.sinks import keeping
+from elbowroom_proxy.sinks import verify as proving
 from elbowroom_proxy.sinks.beside import Beside
-from elbowroom_proxy.sinks.chained import Chained
+from elbowroom_proxy.sinks.chained import Chained, lines_of
 from elbowroom_proxy.sinks.keeping import Keeping
 from elbowroom_proxy.sinks.locks import lock
 from elbowroom_proxy.sinks.verify import verify
@@ -181,6 +182,24 @@ def test_a_head_that_was_signed_today_stays(folder):
         os.utime(path, (now.timestamp(), now.timestamp()))
     rule = Keeping(folder, KEY, days=5)
     assert (rule.tidy(now), rule.tidy(now), len(heads(folder))) == (3, 0, 1)
+
+
+@pytest.mark.parametrize("step", ["words", "lines"])
+def test_what_goes_while_it_is_proved_is_not_missing(folder, monkeypatch, step):
+    """Retention works on while somebody runs `verify`."""
+    once = iter([True])
+
+    def tidied() -> None:
+        if next(once, False):
+            assert Keeping(folder, KEY, days=5).tidy(NOW) == 1
+
+    words = proving._Folder._signed_words
+    if step == "lines":
+        monkeypatch.setattr(proving, "lines_of", lambda path: tidied() or lines_of(path))
+    else:
+        monkeypatch.setattr(proving._Folder, "_signed_words", lambda self: (list(words(self)), tidied())[0])
+    verdict = verify(folder, KEY)
+    assert (verdict.findings, verdict.removed, next(once, None)) == ((), 2, None)
 
 
 def test_what_went_without_the_key_is_missing(folder):
