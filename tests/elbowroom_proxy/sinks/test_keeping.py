@@ -189,15 +189,16 @@ def test_what_goes_while_it_is_proved_is_not_missing(folder, monkeypatch, step):
     """Retention works on while somebody runs `verify`."""
     once = iter([True])
 
-    def tidied() -> None:
+    def meanwhile(found):
         if next(once, False):
             assert Keeping(folder, KEY, days=5).tidy(NOW) == 1
+        return found
 
     words = proving._Folder._signed_words
     if step == "lines":
-        monkeypatch.setattr(proving, "lines_of", lambda path: tidied() or lines_of(path))
+        monkeypatch.setattr(proving, "lines_of", lambda path: lines_of(meanwhile(path)))
     else:
-        monkeypatch.setattr(proving._Folder, "_signed_words", lambda self: (list(words(self)), tidied())[0])
+        monkeypatch.setattr(proving._Folder, "_signed_words", lambda self: meanwhile(list(words(self))))
     verdict = verify(folder, KEY)
     assert (verdict.findings, verdict.removed, next(once, None)) == ((), 2, None)
 
