@@ -15,6 +15,7 @@ import msgspec
 import structlog
 
 from elbowroom.account.chain import Head, Removed, follow, heads_in, parse, sealed, signed, start, unsealed
+from elbowroom.account.row import SHADOW
 from elbowroom_proxy.sinks.beside import CAPTURES, INSTRUCTIONS, POLICIES, put
 from elbowroom_proxy.sinks.chained import HEADS, Name, front_of, heads_of, lines_of, named, writers_in
 from elbowroom_proxy.sinks.line import decode
@@ -236,7 +237,9 @@ def _where(folder: Path, trace_id: str) -> Path | None:
     sought = f'"trace_id":"{trace_id}"'.encode()
     for path in sorted(folder.glob("*.jsonl"), key=_changed, reverse=True):
         for line in backwards(path):
-            if sought in line and (decode(line) or {}).get("trace_id") == trace_id:
+            found = (decode(line) or {}) if sought in line else {}
+            # What it would have become in shadow has the same id, and may be in the next file.
+            if found.get("trace_id") == trace_id and found.get("kind") != SHADOW:
                 return path
     return None
 

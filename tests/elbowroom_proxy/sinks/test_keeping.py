@@ -261,6 +261,16 @@ def test_what_is_on_hold_stays_until_it_is_released(folder):
     assert verify(folder, KEY).findings == ()
 
 
+def test_of_a_request_in_shadow_its_own_record_is_held(folder):
+    writer = Chained(folder, KEY)
+    writer.add("2026-03-10", b'{"trace_id":"t1","kind":"shadow","time":"2026-03-10"}')
+    writer.flush()
+    writer.close()
+    held = keeping.hold(folder, "t1", "incident 4711")
+    assert held is not None
+    assert held.file[:10] == DAYS[0]
+
+
 def test_what_is_nowhere_cannot_be_held(folder):
     assert keeping.hold(folder, "t9", "why not") is None
     assert not keeping.release(folder, "../heads")
