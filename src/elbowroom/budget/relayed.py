@@ -6,7 +6,7 @@ Does not know: chats (`worst`), who pays, prices.
 
 from __future__ import annotations
 
-from elbowroom.budget.worst import By, Worst, most_output, thinks_unseen, unpriced
+from elbowroom.budget.worst import By, Worst, most_output, thinks_unseen, uncounted, unpriced
 from elbowroom.count.bounded import Bounded
 from elbowroom.count.bounded import build as bounded
 from elbowroom.count.openai_responses import OpenAIResponses, as_chat
@@ -16,6 +16,7 @@ from elbowroom.read.relayed import Relayed
 from elbowroom.records import Model, Plan
 
 _ENDS = 8  # tokens around each text that is embedded
+_OF_AN_ITEM = frozenset({"call_id", "output", "status", "logprobs", "summary"})
 
 
 def worst_relayed(asked: Relayed, output_limit: int | None, model: Model) -> Worst:
@@ -40,7 +41,10 @@ def _prompt(asked: Relayed, model: Model) -> tuple[int, By]:
         plan = _plan(asked, model)
     except CountUnavailable:
         return model.context_window, "window"
-    return plan.constant + plan.margin + sum(len(text.encode("utf-8", "surrogatepass")) for text in plan.texts), "bytes"
+    said = asked.value.get("input")
+    more = uncounted(said, _OF_AN_ITEM) if isinstance(said, list) else 0
+    texts = sum(len(text.encode("utf-8", "surrogatepass")) for text in plan.texts)
+    return plan.constant + plan.margin + texts + more, "bytes"
 
 
 def _plan(asked: Relayed, model: Model) -> Plan:

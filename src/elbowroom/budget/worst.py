@@ -7,7 +7,7 @@ Does not know: who pays, what they have left, or how anything was counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -126,7 +126,7 @@ def _prompt(request: Request, packed: Packed, model: Model, counter: Counter) ->
     if any(params.get(name) is not None for name in _TEMPLATES):
         return model.context_window, "window"
     if counted is not None:
-        more = _uncounted(message.value for message in request.messages)
+        more = uncounted(message.value for message in request.messages)
         more += len(request.fields.get("chat_template_kwargs", b""))
         told = counted.tokens + counted.margin
         return max(told, min(told + more, model.context_window)), "counted"
@@ -134,14 +134,16 @@ def _prompt(request: Request, packed: Packed, model: Model, counter: Counter) ->
     return (model.context_window, "window") if bound is None else (bound, "bytes")
 
 
-def _uncounted(messages: Iterable[Mapping[str, Any]]) -> int:
-    """Bytes of all in the messages that nobody has counted; a token is a byte at least."""
+def uncounted(messages: Iterable[Mapping[str, Any]], known: Collection[str] = ()) -> int:
+    """Bytes of all in the messages that nobody has counted; a token is a byte at least. `known`: members that are
+    counted, or read by no model, beside those of chats.
+    """
     size, ahead = 0, list(messages)
     while ahead:  # however deep it is nested
         for name, value in ahead.pop().items():
             if name in _COUNTED:
                 inner = value if isinstance(value, list) else [value]
                 ahead += [one for one in inner if isinstance(one, Mapping)]
-            elif name not in _UNREAD and value is not None:
+            elif name not in _UNREAD and name not in known and value is not None:
                 size += len(encode(value))
     return size

@@ -49,6 +49,22 @@ def test_all_that_a_response_may_emit_is_held(told: int | None, answer: int):
     assert worst_relayed(response(reasoning={"effort": "low"}), told, MODEL).unseen
 
 
+ITEMS = [
+    {"type": "message", "id": "m", "status": "completed", "role": "assistant",
+     "content": [{"type": "output_text", "text": "x", "annotations": [1], "logprobs": [1]}]},
+    {"type": "function_call", "id": "f", "call_id": "c", "name": "f", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c", "output": "y"},
+]  # fmt: skip
+
+
+def test_what_of_an_item_nobody_reads_is_held_by_its_bytes():
+    plain = worst_relayed(response(input=ITEMS), None, MODEL)
+    odd = worst_relayed(response(input=[*ITEMS[:2], {**ITEMS[2], "odd": "zzz"}]), None, MODEL)
+    assert (plain.by, odd.prompt - plain.prompt) == ("bytes", 5)
+    texts = sum(tokens(text) for text in ("x", "f", "{}", "y"))
+    assert texts < plain.prompt < 100
+
+
 def test_sound_that_has_a_price_of_its_own_is_told():
     dear = structs.replace(MODEL, price=Price(1, 1, sound=True))
     heard = response(input=[{"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]}])
