@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
@@ -185,8 +186,15 @@ class Chained:
 
 def others(folder: Path, most: int = MAX_HEADS) -> list[str]:
     """The signed heads of the latest writers, as their files say them."""
-    files = sorted(heads_of(folder), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    return [front_of(path) for path in files[:most]]
+    written: list[tuple[int, Path]] = []
+    for path in heads_of(folder):
+        with suppress(FileNotFoundError):  # another process tidies
+            written.append((path.stat().st_mtime_ns, path))
+    found: list[str] = []
+    for _, path in sorted(written, reverse=True)[:most]:
+        with suppress(FileNotFoundError):
+            found.append(front_of(path))
+    return found
 
 
 def heads_of(folder: Path) -> list[Path]:

@@ -81,6 +81,22 @@ def test_only_the_latest_heads_are_signed(tmp_path):
     assert chained.others(tmp_path, most=2) == ["head 2", "head 1"]
 
 
+@pytest.mark.parametrize("step", ["stat", "read"])
+def test_a_head_that_another_process_takes_away_meanwhile_costs_no_record(tmp_path, monkeypatch, step):
+    gone = filled(tmp_path, [1])
+    gone.close()
+    file = next((tmp_path / "heads").iterdir())
+    if step == "stat":
+        listed = chained.heads_of(tmp_path / "heads")
+        monkeypatch.setattr(chained, "heads_of", lambda _: listed)
+        file.unlink()
+    else:
+        monkeypatch.setattr(chained, "front_of", lambda path: path.unlink() or front_of(path))
+    writer = filled(tmp_path, [2])
+    writer.close()
+    assert (writer.lost, len(list(tmp_path.glob("*.jsonl")))) == (0, 2)
+
+
 def test_nothing_is_made_before_the_first_line(tmp_path):
     writer = Chained(tmp_path / "none", KEY)
     writer.flush()
