@@ -49,7 +49,7 @@ def test_all_that_a_response_may_emit_is_held(told: int | None, answer: int):
     assert worst_relayed(response(reasoning={"effort": "low"}), told, MODEL).unseen
 
 
-ITEMS = [
+ITEMS: list[dict[str, Any]] = [
     {"type": "message", "id": "m", "status": "completed", "role": "assistant",
      "content": [{"type": "output_text", "text": "x", "annotations": [1], "logprobs": [1]}]},
     {"type": "function_call", "id": "f", "call_id": "c", "name": "f", "arguments": "{}"},
