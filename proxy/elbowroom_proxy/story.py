@@ -11,7 +11,6 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from secrets import token_hex
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -27,7 +26,7 @@ from elbowroom.read.policy import Policy
 from elbowroom.records import Count, Decision, Model, Principal, Request
 from elbowroom.write.citations import Citation
 from elbowroom.write.links import Link
-from elbowroom_proxy import wire
+from elbowroom_proxy import ids, wire
 from elbowroom_proxy.budget import Budget
 from elbowroom_proxy.calibration import Calibration, too_long
 from elbowroom_proxy.metrics import OUTSIDE, TOO_LONG, UNMAPPED, Metrics
@@ -73,7 +72,7 @@ class Story:
         clock: Callable[[], float] = time.time,
     ) -> None:
         """`clock`: seconds since 1970."""
-        drawn = token_hex(28)  # once, since that asks the system
+        drawn = ids.drawn()
         self.trace_id, self.request_id = drawn[:32], f"req_{drawn[32:]}"
         self.principal: Principal | None = None
         self.request: Request | None = None
