@@ -32,12 +32,13 @@ from elbowroom_proxy.sinks.line import encode
 MAX_QUEUE = 1024  # records that wait for the disk
 MAX_TEXTS = 64 << 20  # bytes of texts that wait with them
 BATCH = 256  # records that are signed together
-GATHER = 0.01  # seconds that a record waits for others: to wake a thread costs more than to write a line
+GATHER = 0.05  # seconds that a record waits for others: to wake a thread costs more than to write a line
 MINUTE = 60.0  # seconds between two heads in the log
 TIDY = 10  # minutes between two looks at what is past its time
 INTENTS = "intents"  # the folder of what is said before a request leaves, a chain of its own
 PATIENCE = 5.0  # seconds that an intent may take
 PROBE = 1.0  # seconds that the disk has to show that it takes something
+UNRECORDED = "This request cannot be recorded at the moment, so it is not sent."
 
 log = structlog.get_logger("elbowroom")
 
@@ -91,7 +92,8 @@ class JsonlSink:
         self._texts = 0  # bytes that wait
         self._probe: asyncio.Future[bool] | None = None
         self._guard = threading.Lock()  # of the number above
-        self._queue: queue.Queue[_Item] = queue.Queue(max_queue)
+        self._queue: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        self._most = max_queue
         self._hurry = threading.Event()  # somebody waits for what is queued
         self._thread = threading.Thread(target=self._run, name="elbowroom-traces", daemon=True)
         self._thread.start()
@@ -106,6 +108,10 @@ class JsonlSink:
         """Records in the queue, roughly."""
         return self._queue.qsize()
 
+    @property
+    def _full(self) -> bool:
+        return self._queue.qsize() >= self._most
+
     def write(self, record: Mapping[str, Any], texts: Texts | None = None) -> bool:
         """Queues one record, which nobody changes afterwards; False where the queue is full. Captured texts that find
         too much waiting are left out, and the record says so.
@@ -114,24 +120,25 @@ class JsonlSink:
         if texts is not None and self._texts + size > MAX_TEXTS:
             self.texts_lost += 1
             record, texts, size = {**record, "captured": None}, None, 0
-        try:
-            self._queue.put_nowait(_Record(record, texts))
-        except queue.Full:
+        if self._full:
             return False
+        self._queue.put(_Record(record, texts))
         with self._guard:
             self._texts += size
         return True
 
     async def intend(self, intent: Mapping[str, Any]) -> None:
         """On the disk, and synced, when it returns. Raises `TraceUnavailable` where that cannot be or takes long."""
+        if self._full:
+            raise TraceUnavailable(UNRECORDED)
         loop = asyncio.get_running_loop()
         said: asyncio.Future[None] = loop.create_future()
         try:
-            self._queue.put_nowait(_Intent(intent, said, loop))
+            self._queue.put(_Intent(intent, said, loop))
             self._hurry.set()
             await asyncio.wait_for(said, PATIENCE)
-        except (queue.Full, OSError, TimeoutError) as error:
-            raise TraceUnavailable("This request cannot be recorded at the moment, so it is not sent.") from error
+        except (OSError, TimeoutError) as error:
+            raise TraceUnavailable(UNRECORDED) from error
 
     async def healthy(self) -> bool:
         """Whether a record would be kept now. While a disk does not answer, it is not asked a second time."""
@@ -139,7 +146,7 @@ class JsonlSink:
             self._probe = asyncio.ensure_future(asyncio.to_thread(self._takes))
         probe = self._probe
         await asyncio.wait((probe,), timeout=PROBE)
-        return probe.done() and probe.result() and not self._queue.full()
+        return probe.done() and probe.result() and not self._full
 
     def _takes(self) -> bool:
         try:
@@ -183,7 +190,8 @@ class JsonlSink:
         batch: list[_Item] = []
         try:
             batch.append(self._queue.get(timeout=max(seconds, 0)))
-            self._hurry.wait(GATHER)
+            if batch[0] is not None and self._queue.qsize() < BATCH:
+                self._hurry.wait(GATHER)
             self._hurry.clear()
             while len(batch) < BATCH:
                 batch.append(self._queue.get_nowait())

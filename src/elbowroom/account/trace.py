@@ -207,7 +207,8 @@ def _decided(decision: Decision | None) -> dict[str, Any]:
 
 def _degradations(decision: Decision | None, facts: Facts) -> Iterator[str]:
     """What did not work as it should while the request was served all the same, in words that can be counted."""
-    yield from dict.fromkeys(f"{one.purpose}_failed" for one in facts.asides if one.failed)
+    if facts.asides:
+        yield from dict.fromkeys(f"{one.purpose}_failed" for one in facts.asides if one.failed)
     if facts.hold is not None and facts.hold.state == "open":
         yield "ledger_open"
     notes = {*facts.notes, *(decision.notes if decision is not None else ())}

@@ -88,6 +88,28 @@ async def test_a_full_queue_says_so_and_waits_for_nothing(tmp_path):
     assert [one["trace_id"] for one in written(tmp_path)] == ["t1"]
 
 
+async def test_a_full_batch_waits_for_no_others(tmp_path, monkeypatch):
+    reached, released = threading.Event(), threading.Event()
+
+    class Slow:
+        def __str__(self):
+            reached.set()
+            released.wait(30)
+            return "2026-03-01"
+
+    sink = sink_at(tmp_path)
+    sink.write({"time": Slow()})
+    assert reached.wait(30)
+    monkeypatch.setattr("elbowroom_proxy.sinks.jsonl.BATCH", 2)
+    monkeypatch.setattr("elbowroom_proxy.sinks.jsonl.GATHER", 3600.0)
+    for number in (1, 2, 3, 4):
+        sink.write(record(number))
+    released.set()
+    wait_until(lambda: written(tmp_path) == [record(1), record(2)])
+    await sink.close()
+    assert written(tmp_path) == [record(1), record(2), record(3), record(4)]
+
+
 async def test_a_record_that_cannot_be_written_is_counted_and_the_next_one_is_tried(tmp_path):
     folder = tmp_path / "traces"
     sink = sink_at(folder)
