@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 from elbowroom.budget.hold import Standing
 from elbowroom.errors import ElbowroomError, InsufficientQuota, PaymentRequired, RateLimitExceeded
 from elbowroom_proxy.wire import RETRY_AFTER_MAX
 
+AGAIN: Final = 256  # answers that are remembered: who is refused asks again within the second
 RATES: Final = frozenset({"rpm_limit", "tpm_limit", "max_parallel_requests"})
 _REQUESTS = frozenset({"rpm_limit"})
 _TOKENS = frozenset({"tpm_limit", "max_tokens"})
@@ -31,11 +33,10 @@ def refusal(refused: Sequence[Standing], budget_status: int) -> ElbowroomError:
     """The error. Where a budget is spent, waiting a minute does not help, so that is what it says, whatever else there
     is. `budget_status`: 429 or 402.
     """
-    limits = "; ".join(map(_told, refused))
     if all(one.limit in RATES for one in refused):
-        return RateLimitExceeded(f"Rate limit reached: {limits}.")
+        return RateLimitExceeded(f"Rate limit reached: {_limits(tuple(refused))}.")
     kind = PaymentRequired if budget_status == PaymentRequired.status_hint else InsufficientQuota
-    return kind(f"You exceeded your current quota: {limits}.")
+    return kind(f"You exceeded your current quota: {_limits(tuple(refused))}.")
 
 
 def headers(standing: Sequence[Standing], refused: Sequence[Standing] = (), *, now: float) -> dict[str, str]:
@@ -44,6 +45,16 @@ def headers(standing: Sequence[Standing], refused: Sequence[Standing] = (), *, n
     `now` in seconds since 1970. A budget that is spent has no `retry-after`: a client would sleep for weeks. Its reset
     stands where that of tokens does.
     """
+    return dict(_headers(tuple(standing), tuple(refused), math.floor(now)))  # resets are whole seconds
+
+
+@lru_cache(AGAIN)
+def _limits(refused: tuple[Standing, ...]) -> str:
+    return "; ".join(map(_told, refused))
+
+
+@lru_cache(AGAIN)
+def _headers(standing: tuple[Standing, ...], refused: tuple[Standing, ...], now: int) -> dict[str, str]:
     told = {**_named(standing, _REQUESTS, "requests", now), **_named(standing, _TOKENS, "tokens", now)}
     spent = [one for one in refused if one.limit not in RATES]
     if spent:
@@ -58,7 +69,7 @@ def headers(standing: Sequence[Standing], refused: Sequence[Standing] = (), *, n
     return told
 
 
-def _named(standing: Sequence[Standing], limits: frozenset[str], unit: str, now: float) -> dict[str, str]:
+def _named(standing: Sequence[Standing], limits: frozenset[str], unit: str, now: int) -> dict[str, str]:
     found = [one for one in standing if one.limit in limits]
     if not found:
         return {}

@@ -102,3 +102,15 @@ def test_a_spent_budget_has_no_retry_after_and_tells_its_reset():
 def test_a_limit_that_was_lowered_below_what_is_spent_has_nothing_remaining():
     told = quota.headers([standing("tpm_limit", 10, 50, reset=NOW + 125)], now=NOW)
     assert (told["x-ratelimit-remaining-tokens"], told["x-ratelimit-reset-tokens"]) == ("0", "2m5s")
+
+
+def test_who_asks_again_is_told_what_holds_now():
+    spent = [standing("max_tokens", 10, 10, 0, 5)]
+    told = quota.headers(spent, spent, now=NOW + 0.7)
+    assert told.pop("x-ratelimit-reset-tokens") == "27h46m40s"  # its own: the next one has it again
+    assert quota.headers(spent, spent, now=NOW + 0.9)["x-ratelimit-reset-tokens"] == "27h46m40s"
+    assert quota.headers(spent, spent, now=NOW + 1)["x-ratelimit-reset-tokens"] == "27h46m39s"
+    more = [standing("max_tokens", 10, 11, 0, 5)]
+    assert "spent 10," in quota.refusal(spent, 429).message
+    assert "spent 11," in quota.refusal(more, 429).message
+    assert quota.refusal(spent, 429) is not quota.refusal(spent, 429)  # an error keeps the way it was raised on

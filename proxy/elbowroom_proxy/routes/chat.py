@@ -32,10 +32,10 @@ class Chat:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         flow = self._flow()
         exchange = self._exchange(flow, headers)
-        response = _Response(send)
         work = cast("asyncio.Task[Any]", asyncio.current_task())
         flow.work(work)
         watch = _Watch(exchange, work, receive)
+        response = _Response(send, watch)
 
         async def read_body() -> bytes:
             body = await _body(receive, headers, flow.max_body_bytes)
@@ -62,18 +62,26 @@ class Chat:
 
 
 class _Response:
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, watch: _Watch) -> None:
         self._send = send
+        self._watch = watch
+        self._length = ""
+        self._ended = False
 
     async def send(self, part: Head | bytes) -> None:
         if isinstance(part, bytes):
-            await self._send({"type": "http.response.body", "body": part, "more_body": True})
+            if self._length == str(len(part)):
+                self._watch.stop()  # once it has ended, it looks as if the client were gone
+                self._ended = True
+            await self._send({"type": "http.response.body", "body": part, "more_body": not self._ended})
             return
+        self._length = part.headers.get("content-length", "")
         headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in part.headers.items()]
         await self._send({"type": "http.response.start", "status": part.status, "headers": headers})
 
     async def end(self) -> None:
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        if not self._ended:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 class _Watch:

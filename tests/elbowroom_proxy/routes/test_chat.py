@@ -6,12 +6,16 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, cast
 
 import httpx
 import pytest
+from starlette.types import Message
 
 from elbowroom.records import Mode
+from elbowroom_proxy.flow import Head, Part
+from elbowroom_proxy.routes.chat import Chat
 from tests.proxy import Run, RunningProxy, config, wait_until
 from tests.servers import free_port
 from tests.upstream import DONE, WAIT, Answer, FakeUpstream, answer_stream, chunk, streamed
@@ -176,3 +180,31 @@ def test_the_port_of_a_stopped_proxy_is_free(running_proxy: Run):
     proxy = running_proxy(config(f"http://127.0.0.1:{free_port()}/v1"))
     proxy.stop()
     proxy.refuses_connections()
+
+
+async def test_an_answer_of_known_length_ends_with_its_last_part():
+    class Told:
+        def __init__(self, *_: object) -> None: ...
+
+        async def parts(self, _: object) -> AsyncIterator[Part]:
+            yield Head(429, {"content-length": "2"})
+            yield b"no"
+
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        raise AssertionError("nobody reads it")
+
+    await Chat(cast("Any", Working), cast("Any", Told))({"type": "http", "headers": []}, receive, send)
+    assert [(one.get("body"), one.get("more_body")) for one in sent] == [(None, None), (b"no", False)]
+
+
+class Working:
+    """What the endpoint knows of all requests."""
+
+    max_body_bytes = 1
+
+    def work(self, _: object) -> None: ...
