@@ -21,8 +21,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from elbowroom.clean.forms import shadow
 from elbowroom.clean.known import Known
-from elbowroom.clean.neutralise import LIVE, shadow
+from elbowroom.clean.neutralise import LIVE
 from elbowroom.decide.passage import Admitted, Passage
 from elbowroom.decide.prepare import shown_of
 from elbowroom.records import Document

@@ -13,7 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from elbowroom.clean.neutralise import LIVE, shadow
+from elbowroom.clean.forms import shadow
+from elbowroom.clean.neutralise import LIVE
 from elbowroom.clean.sanitise import sanitise
 from tests.payloads import PAYLOADS, shared_payloads
 from tests.proxy import RunningProxy, config

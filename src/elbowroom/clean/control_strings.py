@@ -17,8 +17,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_WORD = r"\w"
-
 
 class Rule(NamedTuple):
     family: str
@@ -26,14 +24,6 @@ class Rule(NamedTuple):
     rest: str  # a regular expression for what follows it
     examples: tuple[str, ...]
     before: str = ""  # what stands right before every match, where it is always the same
-    then: str = ""  # what the second character can be, each one, or a word's; "": `rest` is a string, escaped
-
-    @property
-    def seconds(self) -> frozenset[str]:
-        """What the second character can be, each as it stands in a regular expression's brackets."""
-        if self.then == _WORD:
-            return frozenset({_WORD})
-        return frozenset(map(re.escape, self.then or self.rest.removeprefix("\\")[0]))
 
 
 _SHAPES = (
@@ -44,35 +34,32 @@ _SHAPES = (
         "<",
         r"\|[^\s<>|\\][^<>|\\\n]{0,63}\|>",
         ("<|im_start|>", "<|eot_id|>", "<|start of turn|>", "<|x|>"),
-        then="|",
     ),
-    Rule("bars, left", "<", r"\|\w{1,40}>", ("<|turn>", "<|tool_call>"), then="|"),
-    Rule("bars, right", "<", r"\w{1,40}\|>", ("<turn|>", "<channel|>"), then=_WORD),
-    Rule("brackets and bars", "[", r"\|\w{1,40}\|\]", ("[|system|]", "[|endofturn|]"), then="|"),
-    Rule("DeepSeek markup", "<", r"/?\|DSML\|", ("<|DSML|invoke", "</|DSML|invoke"), then="/|"),
+    Rule("bars, left", "<", r"\|\w{1,40}>", ("<|turn>", "<|tool_call>")),
+    Rule("bars, right", "<", r"\w{1,40}\|>", ("<turn|>", "<channel|>")),
+    Rule("brackets and bars", "[", r"\|\w{1,40}\|\]", ("[|system|]", "[|endofturn|]")),
+    Rule("DeepSeek markup", "<", r"/?\|DSML\|", ("<|DSML|invoke", "</|DSML|invoke")),
     Rule(
         "numbered",
         "<",
         r"(?:unused|reserved_|extra_id_|SPECIAL_)[0-9]{1,6}>",
         ("<unused7>", "<extra_id_0>"),
-        then="ureS",
     ),
-    Rule("numbered", "[", r"(?:control_|UNUSED_TOKEN_)[0-9]{1,6}\]", ("[control_8]", "[UNUSED_TOKEN_146]"), then="cU"),
-    Rule("Seed", "<", r"/?seed:\w{1,40}>", ("<seed:bos>", "</seed:think>"), then="/s"),
-    Rule("Qwen coder", "<", r"(?:function|parameter)=", ("<function=", "<parameter="), then="fp"),
+    Rule("numbered", "[", r"(?:control_|UNUSED_TOKEN_)[0-9]{1,6}\]", ("[control_8]", "[UNUSED_TOKEN_146]")),
+    Rule("Seed", "<", r"/?seed:\w{1,40}>", ("<seed:bos>", "</seed:think>")),
+    Rule("Qwen coder", "<", r"(?:function|parameter)=", ("<function=", "<parameter=")),
     Rule(
         "Claude tools",
         "<",
         r"/?(?:antml:)?(?:function_calls|function_results|invoke|parameter)[\s>]",
         ("<function_calls>", "</invoke>", "<invoke name"),
-        then="/afip",
     ),
-    Rule("Claude legacy", "H", r"uman:", ("\n\nHuman:",), "\n\n", "u"),
-    Rule("Claude legacy", "A", r"ssistant:", ("\n\nAssistant:",), "\n\n", "s"),
+    Rule("Claude legacy", "H", r"uman:", ("\n\nHuman:",), "\n\n"),
+    Rule("Claude legacy", "A", r"ssistant:", ("\n\nAssistant:",), "\n\n"),
     # Our own. `s` too: who is told "cite [S1]" obeys "[s1]" as well.
-    Rule("elbowroom tag", "<", r"/?[Ss][0-9]", ("<S1-", "</S1-", "<s2>", "</S12-"), then="/Ss"),
-    Rule("elbowroom heading", "#", r" (?:end )?[Ss][0-9]{1,4}-[0-9]", ("# S1-4", "# end S12-0417"), then=" "),
-    Rule("elbowroom citation", "[", r"/?[Ss][0-9]", ("[S1]", "[s12]", "[S1, S2]", "[/S1-"), then="/Ss"),
+    Rule("elbowroom tag", "<", r"/?[Ss][0-9]", ("<S1-", "</S1-", "<s2>", "</S12-")),
+    Rule("elbowroom heading", "#", r" (?:end )?[Ss][0-9]{1,4}-[0-9]", ("# S1-4", "# end S12-0417")),
+    Rule("elbowroom citation", "[", r"/?[Ss][0-9]", ("[S1]", "[s12]", "[S1, S2]", "[/S1-")),
 )
 
 _STRINGS: dict[str, tuple[str, ...]] = {

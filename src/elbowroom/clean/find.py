@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import re2
 
-from elbowroom.clean.neutralise import shadow
+from elbowroom.clean.forms import shadow
 from elbowroom.clean.personal import PERSONAL
 from elbowroom.clean.sanitise import sanitise
 from elbowroom.clean.secrets import SECRETS, Rule

@@ -6,16 +6,14 @@ Does not know: which tool it came from, whether it will be cut, or what it says.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
+from elbowroom.clean.harmless import harmless
 from elbowroom.clean.known import Known
-from elbowroom.clean.neutralise import neutralise
-from elbowroom.clean.sanitise import sanitise
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.rawjson import decode, whole
 
-_LINE_ENDS = re.compile("[\x85\u2028\u2029]")  # legal as they are in a JSON string, where a line feed is not
+_LINE_ENDS = "\x85\u2028\u2029"  # legal as they are in a JSON string, where a line feed is not
 
 
 class CleanResult(NamedTuple):
@@ -37,12 +35,11 @@ def clean_result(text: str, known: Known) -> CleanResult:
         return CleanResult(text, 0, ())
     mark = "\\"
     if _is_json(text):
-        text, mark = _LINE_ENDS.sub(r"\\n", text), r"\\"
-    bare = sanitise(text)
-    safe = neutralise(bare.text, known.live, mark)
-    size = len(mark)
-    broken = tuple((start + at * size, end + (at + 1) * size) for at, (start, end) in enumerate(safe.spans))
-    return CleanResult(safe.text, bare.removed + safe.removed, seen.stripped_spans, broken)
+        mark = r"\\"
+        for end in _LINE_ENDS:
+            text = text.replace(end, r"\n")
+    safe = harmless(text, known.live, mark)
+    return CleanResult(safe.text, safe.stripped + len(safe.broken_spans), seen.stripped_spans, safe.broken_spans)
 
 
 def _is_json(text: str) -> bool:

@@ -14,6 +14,8 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from elbowroom.clean.forms import re2_of
+
 
 class Cleaned(NamedTuple):
     """A text after one step of cleaning."""
@@ -23,28 +25,20 @@ class Cleaned(NamedTuple):
     spans: tuple[tuple[int, int], ...]  # where: code-point ranges of the text that went in
 
 
-_LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_LINE_ENDS = "\r\x0b\x0c\x85\u2028\u2029"  # what becomes a line feed, and `\r\n`
 # Unicode's Default_Ignorable_Code_Point (16.0), the interlinear annotation controls, the noncharacters, and the C0/C1
 # controls that are neither TAB nor a line end; the Basic Multilingual Plane first, then what lies above.
-_HIDDEN_BMP = (
+_HIDDEN = (
     "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
-)
-_HIDDEN = (
-    _HIDDEN_BMP
-    + "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     + "".join(chr(plane << 16 | end) for plane in range(1, 17) for end in (0xFFFE, 0xFFFF))
 )
-_HIDDEN_RUN = re.compile(f"[{_HIDDEN}]+")
+_HIDDEN_RUN = re2_of(f"[{_HIDDEN}]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# May anything have to be done? Most texts need none of it, and these two classes are scanned at once: every range above
-# the first plane costs each character, so everything up there (emoji too) goes the long way.
 _PLAIN_ASCII = bytes([9, 10, *range(32, 127)])
-_SUSPECT = re.compile(f"[\r\x0b\x0c\x85\u2028\u2029\ud800-\udfff{_HIDDEN_BMP}\U0001bca0-\U0010ffff]")
-
-_VISIBLE = "gbk"  # has nothing beyond ASCII that is hidden or ends a line; several times faster than a search
-_VISIBLE_BYTES = _PLAIN_ASCII + bytes(range(128, 256))
-_SAMPLE = 256
+# Characters of which a text that holds none comes back as it is, half characters apart.
+SUSPECT = _LINE_ENDS + _HIDDEN
 
 # Unicode's Extended_Pictographic, its unassigned reserves included, plus the five skin tones.
 _PICTURE = re.compile(
@@ -76,50 +70,36 @@ _JOINING = frozenset(
 )
 
 
-def sanitise(text: str, beyond: str | None = None) -> Cleaned:
+def sanitise(text: str) -> Cleaned:
     """Drops what cannot be seen, and gives every line end one form. Idempotent; plain prose comes back as it is.
 
-    Line ends are not counted as removed, lone surrogates (which become U+FFFD) are. `beyond` is `beyond_plain(text)`,
-    where somebody has it.
+    Line ends are not counted as removed, lone surrogates (which become U+FFFD) are.
     """
-    if _is_plain(text, beyond_plain(text) if beyond is None else beyond):
+    if text.isascii() and not text.encode().translate(None, _PLAIN_ASCII):
         return Cleaned(text, 0, ())
-    pieces: list[str] = []
-    spans: list[tuple[int, int]] = [match.span() for match in _SURROGATE.finditer(text)]
-    removed = len(spans)
-    done = 0
-    for run in _HIDDEN_RUN.finditer(text):
-        start, end = run.span()
-        kept = _visible_part(text[start - 1 : start], run.group(), text[end : end + 1])
-        pieces += text[done:start], kept
-        done = end
-        if kept != run.group():
-            spans.append((start, end))
-            removed += end - start - len(kept)
-    pieces.append(text[done:])
-    text = _SURROGATE.sub("\ufffd", "".join(pieces))
-    return Cleaned(_LINE_ENDS.sub("\n", text), removed, tuple(sorted(spans)))
-
-
-def beyond_plain(text: str) -> str | None:
-    """The characters that are no plain ASCII, in order, found many times faster than by a search; None where they are
-    so many that this is no gain.
-    """
-    if not text.isascii():
-        sample = text[len(text) // 2 :][:_SAMPLE]
-        if len(sample.encode("utf-8", "surrogatepass")) >= 2 * len(sample):
-            return None
-    return text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_ASCII).decode("utf-8", "surrogatepass")
-
-
-def _is_plain(text: str, beyond: str | None) -> bool:
-    """Whether nothing has to be done, said as fast as that can be."""
-    if beyond is not None:
-        return not beyond or not (beyond.isascii() or _SUSPECT.search(beyond))
-    try:  # Chinese, as a rule
-        return not text.encode(_VISIBLE).translate(None, _VISIBLE_BYTES)
+    spans: list[tuple[int, int]] = []
+    try:
+        data = text.encode()
     except UnicodeEncodeError:
-        return not _SUSPECT.search(text)
+        spans = [match.span() for match in _SURROGATE.finditer(text)]
+        data = _SURROGATE.sub("\ufffd", text).encode()
+    removed = len(spans)
+    pieces: list[str] = []
+    done = place = 0
+    for found in _HIDDEN_RUN.finditer(data):
+        start, end = found.span()
+        piece, run, after = data[done:start].decode(), data[start:end].decode(), data[end : end + 4]
+        kept = _visible_part(piece[-1:], run, after.decode(errors="ignore")[:1])
+        pieces += piece, kept
+        place += len(piece)
+        if kept != run:
+            spans.append((place, place + len(run)))
+            removed += len(run) - len(kept)
+        done, place = end, place + len(run)
+    clean = "".join([*pieces, data[done:].decode()]) if done or removed else text
+    for end in ("\r\n", *_LINE_ENDS):
+        clean = clean.replace(end, "\n")
+    return Cleaned(clean, removed, tuple(sorted(spans)))
 
 
 def _visible_part(before: str, run: str, after: str) -> str:

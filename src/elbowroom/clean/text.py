@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from elbowroom.clean.harmless import Spans, harmless
 from elbowroom.clean.neutralise import LIVE, Live, neutralise
-from elbowroom.clean.sanitise import beyond_plain, sanitise
+from elbowroom.clean.sanitise import sanitise
 from elbowroom.clean.sentences import Unit, units
 from elbowroom.clean.terms import terms
 
@@ -31,7 +32,6 @@ _ASCII_STOP = bytes(10 if chr(code) in _STOPS else code for code in range(256))
 _ANCHOR, _TELLING = 16, 4  # characters: how long an anchor is, and of how short a stretch there is none
 _FEW = 4  # stretches
 _JOINER = "\u200d"
-Spans = tuple[tuple[int, int], ...]  # code points
 _SELF, _RECORD = 250, 100  # bytes: the object itself, and a tuple, string or number in it with its place in a table
 
 
@@ -69,13 +69,10 @@ class Text:
     @classmethod
     def of(cls, raw: str, live: Live = LIVE) -> Text:
         """Cleans `raw`. Known later by everything that can be asked of it."""
-        beyond = beyond_plain(raw)
-        seen = sanitise(raw, beyond)
-        safe = neutralise(seen.text, live, beyond=beyond if seen.text is raw else None)
-        clean = safe.text.strip()
+        safe = harmless(raw, live)
         lead = len(safe.text) - len(safe.text.lstrip())
-        broken = tuple((start + at - lead, end + at + 1 - lead) for at, (start, end) in enumerate(safe.spans))
-        return cls(raw, clean, seen.removed, seen.spans, broken, live)
+        broken = tuple((start - lead, end - lead) for start, end in safe.broken_spans)
+        return cls(raw, safe.text.strip(), safe.stripped, safe.stripped_spans, broken, live)
 
     def like(self, raw: str) -> Text:
         """Another text, cleaned of the same control strings."""

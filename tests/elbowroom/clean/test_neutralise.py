@@ -3,11 +3,9 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import sys
 import unicodedata
-from bisect import bisect_left
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from elbowroom.clean.control_strings import RULES
-from elbowroom.clean.neutralise import _FOLDS, LIVE, compile_rules, neutralise, rules_of, shadow
-from elbowroom.clean.sanitise import beyond_plain, sanitise
+from elbowroom.clean.neutralise import LIVE, compile_rules, neutralise, rules_of
+from elbowroom.clean.sanitise import sanitise
 
 litellm = importlib.util.find_spec("litellm")
 assert litellm is not None
@@ -72,14 +70,6 @@ def test_overlapping_strings_are_each_broken() -> None:
 @pytest.mark.parametrize("text", ["", "plain", "全角，标点。", "a\n\nb", "第［三］章\n\n＜注＞"])
 def test_text_without_control_strings_comes_back_as_it_is(text: str) -> None:
     assert neutralise(text) == (text, 0, ())
-
-
-def test_the_folds_are_all_characters_whose_compatibility_form_is_ascii() -> None:
-    everything = (chr(code) for code in range(0x80, sys.maxunicode + 1))
-    compatible = {ord(char): form for char in everything if (form := unicodedata.normalize("NFKC", char)).isascii()}
-    assert compatible == _FOLDS
-    # A bracket is a character of the text, never a part of one that folds to several.
-    assert not [form for form in _FOLDS.values() if len(form) > 1 and set("<[]") & set(form)]
 
 
 PIECES = st.one_of(
@@ -167,28 +157,6 @@ def test_the_shared_payloads_hold_no_live_control_string(shared: Path) -> None:
         if row["kind"] in ("benign-lookalike", "multilingual"):
             assert once == row["text"].replace("\u200f", "")
     assert live > 5  # so the loop above was about something
-
-
-FILLINGS = st.sampled_from(["", "x" * 3000, "退款" * 1500, "é" + "x" * 3000, "，" + "退" * 3000, "x" * 90 + "＜"])
-
-
-@given(disguised() | ASSEMBLED, FILLINGS, FILLINGS)
-def test_signs_few_or_many_are_found_alike(text: str, before: str, after: str) -> None:
-    """Around few signs only their neighbourhood is folded; all at once would find the same."""
-    whole = sanitise(before + text + after).text
-    form = "".join(_FOLDS.get(ord(char), char) for char in whole)
-    assert shadow(whole) == shadow(whole, beyond_plain(whole)) == form
-    broken = neutralise(whole)
-    assert broken == neutralise(whole, beyond=beyond_plain(whole))
-    lengths = [len(_FOLDS.get(ord(char), char)) for char in whole]
-    ends = list(accumulate(lengths))
-    wanted = {bisect_left(ends, found.end()) for part in LIVE.parts for found in part.pattern.finditer(form)}
-    assert {start for start, _ in broken.spans} == wanted
-
-
-def test_many_different_forms_are_folded_at_once() -> None:
-    text = "".join(map(chr, range(0xFF21, 0xFF5B))) + "＜s＞"
-    assert shadow(text).endswith("XYZ[\\]^_`abcdefghijklmnopqrstuvwxyz<s>")
 
 
 def test_a_token_that_begins_inside_of_a_form_is_broken_behind_it() -> None:

@@ -1,0 +1,76 @@
+"""An untrusted text made harmless: sanitised, then neutralised.
+
+Knows: their order, and that each of them looks at the next characters only: so of a large text no more goes that way
+than what is suspect with its surroundings.
+Does not know: what is hidden (`sanitise`) or live (`neutralise`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from elbowroom.clean.neutralise import LIVE, REACH, Live, neutralise
+from elbowroom.clean.sanitise import sanitise
+
+_AROUND = REACH + 2  # what a rule looks at before its first character included
+_APART = 8192  # characters a suspect for which looking around each is cheaper than looking at all
+Spans = tuple[tuple[int, int], ...]  # code points
+
+
+class Harmless(NamedTuple):
+    """A text after both."""
+
+    text: str
+    stripped: int  # characters dropped or replaced
+    stripped_spans: Spans  # where, in the text that went in
+    broken_spans: Spans  # in `text`: the control strings' first characters, each with what breaks it
+
+
+def harmless(text: str, live: Live = LIVE, mark: str = "\\") -> Harmless:
+    """The text with nothing hidden or live in it; as it is where there was none. `mark`: the backslash as the text has
+    to write it.
+    """
+    suspects = None if text.isascii() else live.suspects(text, len(text) // _APART)
+    if suspects is None:
+        return _whole(text, live, mark)
+    pieces: list[str] = []
+    stripped_spans: list[tuple[int, int]] = []
+    broken_spans: list[tuple[int, int]] = []
+    stripped = done = length = 0
+    for start, end in _surroundings(suspects):
+        one = _whole(text[start:end], live, mark)
+        length += start - done
+        pieces += text[done:start], one.text
+        stripped += one.stripped
+        stripped_spans += _moved(one.stripped_spans, start)
+        broken_spans += _moved(one.broken_spans, length)
+        length += len(one.text)
+        done = end
+    pieces.append(text[done:])
+    return Harmless("".join(pieces), stripped, tuple(stripped_spans), tuple(broken_spans))
+
+
+def _whole(text: str, live: Live, mark: str) -> Harmless:
+    seen = sanitise(text)
+    safe = neutralise(seen.text, live, mark)
+    size = len(mark)
+    broken = tuple((start + at * size, end + (at + 1) * size) for at, (start, end) in enumerate(safe.spans))
+    return Harmless(safe.text, seen.removed, seen.spans, broken)
+
+
+def _surroundings(suspects: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """What lies around them, in order and apart; the last may end behind the text."""
+    begin = stop = 0
+    for start, end in suspects:
+        if start - _AROUND > stop:
+            if stop:
+                yield begin, stop
+            begin = start - _AROUND
+        stop = end + _AROUND
+    if stop:
+        yield begin, stop
+
+
+def _moved(spans: Spans, by: int) -> Iterator[tuple[int, int]]:
+    return ((start + by, end + by) for start, end in spans)
