@@ -87,7 +87,10 @@ class Kill:
     async def _watch(self, name: str) -> None:
         while True:
             await asyncio.sleep(self._period)
-            await self._ask(name)
+            try:
+                await self._ask(name)
+            except Exception as error:  # nobody would notice that this source is asked no more
+                log.error("kill_switch_unread", source=name, exc_info=error)
 
     async def _ask(self, name: str) -> None:
         turns = self._turns

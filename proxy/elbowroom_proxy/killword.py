@@ -31,7 +31,7 @@ def read(data: bytes) -> Word:
     """The word. A bare `off` is a no; a bare anything else is a yes with that for a reason."""
     try:
         return msgspec.json.decode(data, type=Word)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         bare = data.strip()
     if bare.lower() in NO:
         return Word(on=False)

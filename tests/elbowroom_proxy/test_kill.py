@@ -85,6 +85,29 @@ async def test_each_source_is_asked_again_and_again_and_none_waits_for_another()
     assert slow.closed
 
 
+async def test_whatever_goes_wrong_once_a_source_is_asked_again():
+    class Broken(Source):
+        async def read(self) -> Word | None:
+            if self.fault:
+                self.fault = ""
+                raise ValueError("nobody foresaw this")
+            return await super().read()
+
+    file = Broken(Word(on=False))
+    kill = made(file=file)
+    await kill.start()
+    file.fault, file.word = "once", Word(on=True)
+    file.asked.clear()
+    with capture_logs() as logged:
+        while not kill.killed():
+            await file.asked.wait()
+            await asyncio.sleep(0)
+    await kill.close()
+    assert [(one["source"], str(one["exc_info"])) for one in logged if one["log_level"] == "error"] == [
+        ("file", "nobody foresaw this")
+    ]
+
+
 async def test_what_is_said_holds_here_at_once_and_the_faults_are_told():
     file, key = Source(), Source()
     key.fault = "it is down"

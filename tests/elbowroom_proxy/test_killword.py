@@ -17,7 +17,9 @@ def test_a_plain_no(said: bytes):
     assert read(said) == Word(on=False)
 
 
-@pytest.mark.parametrize("said", [b"", b"on", b"1", b"{}", b'{"on": "yes"}', b"off?", b"\xff", b"{", b"x" * 999])
+@pytest.mark.parametrize(
+    "said", [b"", b"on", b"1", b"{}", b'{"on": "yes"}', b"off?", b"\xff", b"{", b"x" * 999, b'{"on":' + b"[" * 99_999]
+)
 def test_everything_else_kills(said: bytes):
     assert read(said).on
     assert len(read(said).reason) <= LONGEST_REASON
