@@ -53,13 +53,15 @@ class Asked(Struct, frozen=True):
 
     body: bytes
     headers: dict[str, str] = {}  # those that speak to the proxy: `x-elbowroom-class`, ...
+    partial: bool = False  # it is what redaction, or a right that lacked, left of the request
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Asked:
-        """`body` as an object, or as the text that it was."""
+        """`body` as an object, or as the text that it was; `redacted` and `hidden` as captured texts have them."""
         body, headers = row["body"], row.get("headers") or {}
         text = body if isinstance(body, str) else json.dumps(body)
-        return cls(text.encode(), {str(name).lower(): str(value) for name, value in headers.items()})
+        said = {str(name).lower(): str(value) for name, value in headers.items()}
+        return cls(text.encode(), said, partial=bool(row.get("redacted") or row.get("hidden")))
 
 
 class Again:
@@ -99,8 +101,10 @@ class Again:
         if own is not None:
             again = self.recorded(story, asked, own)
             differing = self._differing(story, again)
-            exact = not differing
+            exact = not differing or (None if asked.partial else False)  # what was left need not be decided about alike
             note = f"not as recorded: {', '.join(differing)}" if differing else ""
+            if differing and asked.partial:
+                note = f"only what redaction or rights left of the request is kept; {note}"
         if other is None:
             return Told(story["trace_id"], [], len(recorded), (tokens, tokens), exact, note)
         outcome = self._decided(story, asked, other, [], endpoint=False)

@@ -94,17 +94,9 @@ def _traces(args: Namespace) -> Iterator[Told | str]:
             yield one
             continue
         try:
-            told = again.told(one.story, one.asked, others[-1] if others else None)
+            yield again.told(one.story, one.asked, others[-1] if others else None)
         except ElbowroomError as error:
             yield f"{one.at}: {error.message}"
-        else:
-            yield _as_far_as_kept(told) if one.redacted else told
-
-
-def _as_far_as_kept(told: Told) -> Told:
-    """Nothing is wrong where what redaction left is not decided about as the whole was."""
-    note = "" if told.exact else "only what redaction or rights left of the request is kept; "
-    return structs.replace(told, exact=told.exact or None, note=f"{note}{told.note}".removesuffix("; "))
 
 
 def again_as(

@@ -33,7 +33,6 @@ class Traced(Struct, frozen=True):
     at: str  # where it was said, for messages
     story: Mapping[str, Any]
     asked: Asked
-    redacted: bool = False  # the request is what redaction, or a right that lacked, left of it
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -103,7 +102,7 @@ def _captured(found: reading.Reading, wanted: Filters, configured: Settings) -> 
             why = f"kept until {printable(until)}, and no longer there" if until else "not kept (capture: hash)"
             yield f"{printable(shown.row.trace_id)}: its texts are {why}"
             continue
-        yield Traced(shown.row.trace_id, story, Asked.of(texts), bool(texts.get("redacted") or texts.get("hidden")))
+        yield Traced(shown.row.trace_id, story, Asked.of(texts))
 
 
 async def _all(found: reading.Reading, wanted: Filters) -> list[Shown]:

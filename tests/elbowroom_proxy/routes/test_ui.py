@@ -268,6 +268,16 @@ def test_what_was_captured_is_shown_and_replayed(running_desk: Open):
     assert "came out again, exactly" in post(desk, f"/ui/traces/{TRACE}/replay")
 
 
+def test_what_redaction_left_need_not_be_decided_about_as_the_whole_was(running_desk: Open):
+    left = {**ASKED, "documents": []}
+    kept = {"body": left, "headers": {}, "answer": "", "redacted": True}
+    desk = running_desk(captured={TRACE: kept})
+    desk.write([desk.decided(BODY, TRACE)])
+    told = post(desk, f"/ui/traces/{TRACE}/replay")
+    assert "the recorded decision was not repeated" in told
+    assert "only what redaction or rights left of the request is kept" in told
+
+
 def test_another_policy_is_told_passage_by_passage(running_desk: Open, tmp_path):
     from elbowroom_proxy.settings import load_policy
 
