@@ -156,7 +156,8 @@ def _spans(data: bytes, rule: Rule, pattern: Any, late: Callable[[], bool]) -> I
     while (match := pattern.search(data, at)) is not None:
         start, end = match.span(rule.group)
         if rule.check is not None:
-            end = start + rule.check(data[start:end].decode("utf-8", "surrogatepass"))
+            said = data[start:end].decode("utf-8", "surrogatepass")
+            end = start + len(said[: rule.check(said)].encode("utf-8", "surrogatepass"))
         if end > start:
             yield start, end
             at = end

@@ -74,6 +74,12 @@ def test_places_are_characters_in_any_script():
     assert [name for *_, name in find(text, BOTH)] == ["github_token", "mail", "github_token"]
 
 
+def test_a_value_that_is_no_ascii_is_found_whole():
+    value = "RL1SQb退款RL1S@ftp.example\x80"
+    text = f"ftp://files:{value}@0"
+    assert [(text[start:end], name) for start, end, name in find(text, BOTH)] == [(value, "url_password")]
+
+
 def test_what_an_earlier_pack_names_is_not_named_again():
     value, text = planted("url_password")
     assert [(text[start:end], name) for start, end, name in find(text, BOTH)] == [(value, "url_password")]
