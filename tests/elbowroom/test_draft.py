@@ -11,12 +11,17 @@ from msgspec import structs
 from elbowroom.decision import decide
 from elbowroom.needs import Answer, Need, NeedRerank, NeedSummary
 from elbowroom.read.policy import History, Policy, Rerank, Summaries
-from elbowroom.records import Edit, Packed, Request
+from elbowroom.records import Edit, Packed, Principal, Request
 from elbowroom_proxy.answering import drive_here, offline
-from tests.walk import MODEL, TOKENS, bill, chat, counted, reasons, refuse, setting, texts
+from tests.walk import MODEL, TOKENS, bill, chat, counted, pack, reasons, refuse, setting, texts
 
 REFUNDS: Any = {"id": "r", "title": "Refunds", "text": "Refunds are paid within fourteen days.", "score": 0.9}
 QUESTION = ("user", "When are refunds paid?")
+CLEARED = Principal("ann", "acme", (), "restricted", keyed=True)
+RESTRICTED: Any = {
+    **REFUNDS,
+    "access": {"tenant": "acme", "label": "restricted", "deny_groups": [], "visibility": "tenant", "expires_at": None},
+}
 
 
 # --- history that is summed up ----------------------------------------------------------------------------------------
@@ -98,6 +103,19 @@ def test_without_a_summary_they_go_and_it_is_noted(answer: tuple[str, ...]) -> N
     assert packed.decision.counted == bill(packed.body)
 
 
+@pytest.mark.parametrize(("accepts", "told"), [(None, False), (("restricted",), True)])
+def test_labels_keep_earlier_turns_from_the_model_that_sums_up(accepts: tuple[str, ...] | None, told: bool) -> None:
+    early = [{"type": "document", "document": RESTRICTED}, {"type": "text", "text": "word " * 1_200}]
+    asked = Summariser("They spoke of numbers.")
+    inside = structs.replace(
+        setting(SUMMED, structs.replace(SMALL, accepts=("restricted",))), principal=CLEARED, summariser=accepts
+    )
+    outcome = drive_here(decide(chat(("user", early), ("assistant", "No."), QUESTION), inside), asked)
+    assert outcome.decision.history_dropped
+    note = "degraded: labels keep earlier turns from the model that sums up"
+    assert (bool(asked.asked), note in outcome.decision.notes) == (told, not told)
+
+
 def test_where_no_turn_stays_the_summary_stands_before_the_question() -> None:
     asked = Summariser("They spoke of numbers.")
     packed = asked.decides(talk(12, "And? " + "word " * 1_130))
@@ -159,6 +177,36 @@ def test_a_failure_leaves_the_caller_s_order_and_the_same_budget() -> None:
 def test_or_a_refusal_where_the_policy_wants_an_order() -> None:
     refused = refuse(chat(QUESTION, documents=MANY), Policy(rerank=Rerank(by="lexical", on_failure="refuse")))
     assert (refused.code, refused.status_hint) == ("rerank_unavailable", 503)
+
+
+@pytest.mark.parametrize(("accepts", "told"), [((), False), (("restricted",), True)])
+def test_labels_keep_documents_from_a_reranker(accepts: tuple[str, ...], told: bool) -> None:
+    policy = Policy(rerank=Rerank(by="http"))
+    inside = structs.replace(
+        setting(policy, structs.replace(MODEL, accepts=("restricted",))),
+        principal=CLEARED,
+        rerankers={"http": accepts},
+    )
+
+    def answer(need: Need) -> Answer:
+        return (1.0,) if isinstance(need, NeedRerank) else offline(TOKENS.count_now)(need)
+
+    outcome = drive_here(decide(chat(QUESTION, documents=[RESTRICTED]), inside), answer)
+    note = "degraded: labels keep documents from the reranker http"
+    assert (outcome.decision.rerank is not None, note in outcome.decision.notes) == (told, not told)
+
+
+# --- documents in their place -----------------------------------------------------------------------------------------
+
+
+def test_where_nothing_fits_not_even_that_is_said_in_a_document_s_place() -> None:
+    asked = [{"type": "document", "document": REFUNDS}, {"type": "text", "text": "When are refunds paid?"}]
+    said = []
+    for ceiling in (100, 10, 1):
+        policy = Policy(evidence=structs.replace(Policy().evidence, ceiling=ceiling))
+        said.append(pack(chat(("user", asked)), policy).body.decode())
+    assert ["fourteen days" in one for one in said] == [True, False, False]
+    assert ["None of these documents" in one for one in said] == [False, True, False]
 
 
 @pytest.mark.parametrize("packer", ["cover", "topk", "weighted"])
