@@ -26,36 +26,44 @@ class Harmless(NamedTuple):
     stripped_spans: Spans  # where, in the text that went in
     broken_spans: Spans  # in `text`: the control strings' first characters, each with what breaks it
 
+    def marked(self, mark: str) -> Harmless:
+        """The same with another mark in place of the backslash: as JSON has to write one, or nothing."""
+        if not self.broken_spans:
+            return self
+        cuts = [0, *(at for start, end in self.broken_spans for at in (start + 1, end)), len(self.text)]
+        text = mark.join(self.text[start:end] for start, end in zip(cuts[::2], cuts[1::2], strict=True))
+        start, end = self.broken_spans[0]
+        more = len(mark) - (end - start - 1)
+        spans = tuple((start + at * more, end + (at + 1) * more) for at, (start, end) in enumerate(self.broken_spans))
+        return Harmless(text, self.stripped, self.stripped_spans, spans)
 
-def harmless(text: str, live: Live = LIVE, mark: str = "\\") -> Harmless:
-    """The text with nothing hidden or live in it; as it is where there was none. `mark`: the backslash as the text has
-    to write it.
-    """
+
+def harmless(text: str, live: Live = LIVE) -> Harmless:
+    """The text with nothing hidden or live in it; as it is where there was none."""
     suspects = None if text.isascii() else live.suspects(text, len(text) // _APART)
     if suspects is None:
-        return _whole(text, live, mark)
+        return _whole(text, live)
     pieces: list[str] = []
     stripped_spans: list[tuple[int, int]] = []
     broken_spans: list[tuple[int, int]] = []
     stripped = done = length = 0
     for start, end in _surroundings(suspects):
-        one = _whole(text[start:end], live, mark)
+        one = _whole(text[start:end], live)
         length += start - done
         pieces += text[done:start], one.text
         stripped += one.stripped
-        stripped_spans += _moved(one.stripped_spans, start)
-        broken_spans += _moved(one.broken_spans, length)
+        stripped_spans += moved(one.stripped_spans, start)
+        broken_spans += moved(one.broken_spans, length)
         length += len(one.text)
         done = end
     pieces.append(text[done:])
     return Harmless("".join(pieces), stripped, tuple(stripped_spans), tuple(broken_spans))
 
 
-def _whole(text: str, live: Live, mark: str) -> Harmless:
+def _whole(text: str, live: Live) -> Harmless:
     seen = sanitise(text)
-    safe = neutralise(seen.text, live, mark)
-    size = len(mark)
-    broken = tuple((start + at * size, end + (at + 1) * size) for at, (start, end) in enumerate(safe.spans))
+    safe = neutralise(seen.text, live)
+    broken = tuple((start + at, end + at + 1) for at, (start, end) in enumerate(safe.spans))
     return Harmless(safe.text, seen.removed, seen.spans, broken)
 
 
@@ -72,5 +80,6 @@ def _surroundings(suspects: Iterable[tuple[int, int]]) -> Iterator[tuple[int, in
         yield begin, stop
 
 
-def _moved(spans: Spans, by: int) -> Iterator[tuple[int, int]]:
-    return ((start + by, end + by) for start, end in spans)
+def moved(spans: Spans, by: int) -> Spans:
+    """The spans that many characters further on."""
+    return tuple((start + by, end + by) for start, end in spans) if by else spans

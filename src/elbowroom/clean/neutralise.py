@@ -122,17 +122,17 @@ def rules_of(tokens: Iterable[str]) -> tuple[Rule, ...]:
     )
 
 
-def neutralise(text: str, live: Live = LIVE, mark: str = "\\") -> Cleaned:
+def neutralise(text: str, live: Live = LIVE) -> Cleaned:
     """Breaks every control string of a sanitised text. Idempotent; `spans` are the characters broken after.
 
-    `live` comes from `compile_rules`; `mark` is the backslash as the text has to write it.
+    `live` comes from `compile_rules`.
     """
     places = live.places(text)
     if not places:
         return Cleaned(text, 0, ())
     cuts = [0, *places, len(text)]
     pieces = [text[start:end] for start, end in pairwise(cuts)]
-    return Cleaned(mark.join(pieces), len(places), tuple((place - 1, place) for place in places))
+    return Cleaned("\\".join(pieces), len(places), tuple((place - 1, place) for place in places))
 
 
 def _origins(text: str, form: str, places: list[int]) -> list[int]:

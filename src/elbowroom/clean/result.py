@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from elbowroom.clean.harmless import harmless
 from elbowroom.clean.known import Known
-from elbowroom.errors import InvalidRequest
-from elbowroom.read.rawjson import decode, whole
+from elbowroom.read.rawjson import is_json
 
 _LINE_ENDS = "\x85\u2028\u2029"  # legal as they are in a JSON string, where a line feed is not
 
@@ -33,12 +31,11 @@ def clean_result(text: str, known: Known) -> CleanResult:
     seen = known.text(text)
     if not seen.stripped and not seen.neutralised:
         return CleanResult(text, 0, ())
-    mark = "\\"
-    if _is_json(text):
-        mark = r"\\"
-        for end in _LINE_ENDS:
-            text = text.replace(end, r"\n")
-    safe = harmless(text, known.live, mark)
+    for end in _LINE_ENDS:
+        text = text.replace(end, r"\n")
+    safe = known.text(text).safe.marked(r"\\")
+    if not _is_json(safe.text):
+        safe = seen.safe
     return CleanResult(safe.text, safe.stripped + len(safe.broken_spans), seen.stripped_spans, safe.broken_spans)
 
 
@@ -46,12 +43,4 @@ def _is_json(text: str) -> bool:
     """JSON, or JSON on every line."""
     if not text.lstrip().startswith(("{", "[", '"')):
         return False
-    return _decodes(text) or all(_decodes(line) for line in text.split("\n") if line.strip())
-
-
-def _decodes(text: str) -> bool:
-    try:
-        decode(whole(text).encode())
-    except InvalidRequest:
-        return False
-    return True
+    return is_json(text) or all(is_json(line) for line in text.split("\n") if line.strip())

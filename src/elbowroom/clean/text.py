@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from elbowroom.clean.harmless import Spans, harmless
+from elbowroom.clean.harmless import Harmless, Spans, harmless, moved
 from elbowroom.clean.neutralise import LIVE, Live, neutralise
 from elbowroom.clean.sanitise import sanitise
 from elbowroom.clean.sentences import Unit, units
@@ -44,19 +44,17 @@ class Text:
     """
 
     __slots__ = (
-        "_anchors", "_broken_spans", "_clean", "_live", "_normal", "_raw", "_sentence_terms", "_sentences",
-        "_shingles", "_stretches", "_stripped", "_stripped_spans", "_terms", "_units",
+        "_anchors", "_broken_spans", "_clean", "_live", "_normal", "_raw", "_safe", "_sentence_terms", "_sentences",
+        "_shingles", "_stretches", "_terms", "_units",
     )  # fmt: skip
 
-    def __init__(
-        self, raw: str, clean: str, stripped: int, stripped_spans: Spans, broken_spans: Spans, live: Live = LIVE
-    ) -> None:
+    def __init__(self, raw: str, safe: Harmless, live: Live = LIVE) -> None:
         self._raw = raw
         self._live = live
-        self._clean = clean
-        self._stripped = stripped
-        self._stripped_spans = stripped_spans
-        self._broken_spans = broken_spans
+        self._safe = safe
+        self._clean = safe.text.strip()
+        lead = len(safe.text) - len(safe.text.lstrip())
+        self._broken_spans = moved(safe.broken_spans, -lead)
         self._anchors: frozenset[str] | None = None
         self._normal: str | None = None
         self._sentence_terms: tuple[Mapping[str, int], ...] | None = None
@@ -69,10 +67,7 @@ class Text:
     @classmethod
     def of(cls, raw: str, live: Live = LIVE) -> Text:
         """Cleans `raw`. Known later by everything that can be asked of it."""
-        safe = harmless(raw, live)
-        lead = len(safe.text) - len(safe.text.lstrip())
-        broken = tuple((start - lead, end - lead) for start, end in safe.broken_spans)
-        return cls(raw, safe.text.strip(), safe.stripped, safe.stripped_spans, broken, live)
+        return cls(raw, harmless(raw, live), live)
 
     def like(self, raw: str) -> Text:
         """Another text, cleaned of the same control strings."""
@@ -94,20 +89,22 @@ class Text:
         return self._clean
 
     @property
+    def safe(self) -> Harmless:
+        """The clean text with the white space around it; the spans are its own."""
+        return self._safe
+
+    @property
     def bare(self) -> str:
         """The clean text with its control strings whole: what is searched for what must not leave."""
-        if not self._broken_spans:
-            return self._clean
-        cuts = [0, *(at for _, end in self._broken_spans for at in (end - 1, end)), len(self._clean)]
-        return "".join(self._clean[start:end] for start, end in zip(cuts[::2], cuts[1::2], strict=True))
+        return self._safe.marked("").text.strip() if self._broken_spans else self._clean
 
     @property
     def stripped(self) -> int:
-        return self._stripped
+        return self._safe.stripped
 
     @property
     def stripped_spans(self) -> Spans:
-        return self._stripped_spans
+        return self._safe.stripped_spans
 
     @property
     def neutralised(self) -> int:
@@ -187,7 +184,8 @@ class Text:
     @property
     def size(self) -> int:
         """Bytes that it takes in memory now, roughly: what was asked for is kept, and counts."""
-        held = [self._raw, self._clean, self._normal or "", *(form for _, _, form in self._stretches or ())]
+        texts = {id(text): text for text in (self._raw, self._safe.text, self._clean)}  # they may be one and the same
+        held = [*texts.values(), self._normal or "", *(form for _, _, form in self._stretches or ())]
         made = (
             self._units, self._sentences, self._stretches, self._anchors, self._shingles, self._terms,
             *(self._sentence_terms or ()),

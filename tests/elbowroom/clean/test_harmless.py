@@ -90,7 +90,7 @@ TEXTS = st.lists(PIECES | FAR, max_size=10).map("".join)
 
 
 @settings(deadline=None, max_examples=150)
-@given(TEXTS, st.sampled_from([LIVE, OWN]), st.sampled_from(["\\", r"\\"]))
+@given(TEXTS, st.sampled_from([LIVE, OWN]), st.sampled_from(["\\", r"\\", ""]))
 @example("退" * 9000 + "<|im_" + "\u200b" * 500 + "start|>" + "款" * 9000, LIVE, "\\")
 @example("退" * 9000 + "B" * 127 + "\u200b" + "B" + "款" * 9000, OWN, "\\")  # as far as a rule looks
 @example("退" * 9000 + "⒜ｘ）" + "款" * 9000, OWN, "\\")
@@ -98,10 +98,10 @@ TEXTS = st.lists(PIECES | FAR, max_size=10).map("".join)
 @example("退" * 9000 + "<|…|> <|a…™|> <ﬁm_a|> №", LIVE, "\\")
 def test_the_short_way_comes_to_the_same(text: str, live: Live, mark: str) -> None:
     wanted = straightforward(text, live, mark)
-    assert harmless(text, live, mark) == wanted
+    assert harmless(text, live).marked(mark) == wanted
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(short, "_APART", 4)  # so that it is taken in short texts, too
-        assert harmless(text, live, mark) == wanted
+        assert harmless(text, live).marked(mark) == wanted
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.family}: {rule.examples[0]!r}")
@@ -134,6 +134,7 @@ def test_with_more_rules_than_are_fast_all_is_looked_at() -> None:
 
 def test_what_breaks_it_is_as_long_as_it_has_to_be() -> None:
     text = json.dumps(["退" * 9000, "<|im_start|>", "[INST]"], ensure_ascii=False)
-    safe = harmless(text, mark=r"\\")
+    safe = harmless(text).marked(r"\\")
+    assert safe.marked("\\") == harmless(text)
     assert [safe.text[start:end] for start, end in safe.broken_spans] == [r"<\\", r"[\\"]
     assert json.loads(safe.text)[1:] == [r"<\|im_start|>", r"[\INST]"]

@@ -41,6 +41,14 @@ def test_json_stays_json():
 
 def test_what_only_begins_like_json_is_text():
     assert clean("[INST] {") == "[\\INST] {"
+    assert clean('["<|x|>", \u2028]') == '["<\\|x|>", \n]'
+
+
+@pytest.mark.parametrize(
+    "text", ['\ufeff["<|x|>"]', '["<|x|>"\u200b]\r\n', '["<|x|>\x00"]', '["<|x|>", "\ud800", 1e999]']
+)
+def test_what_is_json_once_it_is_clean_is_json(text: str):
+    assert json.loads(clean(text))[0] == "<\\|x|>"
 
 
 def test_a_string_that_is_put_together_over_two_values_is_broken_too():

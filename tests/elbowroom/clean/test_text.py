@@ -144,10 +144,17 @@ def test_where_it_was_cleaned_is_known() -> None:
     assert (text.stripped, text.neutralised) == (1, 2)
 
 
+def test_with_the_white_space_around_it_it_is_as_safe() -> None:
+    safe = Text.of(" \n a\u200b [INST]\r\n").safe
+    assert safe == (" \n a [\\INST]\n", 1, ((4, 5),), ((5, 7),))
+
+
 def test_another_text_is_cleaned_of_the_same_strings() -> None:
     text = Text.of("", compile_rules([*RULES, *rules_of(["[OWN]"])]))
     assert text.like("[OWN] [INST]").clean == "[\\OWN] [\\INST]"
+    assert text.line_of("[OWN]\n[INST]").text == "[\\OWN] [\\INST]"
     assert Text.of("").like("[OWN] [INST]").clean == "[OWN] [\\INST]"
+    assert Text.of("").line_of("[OWN]\n[INST]").text == "[OWN] [\\INST]"
 
 
 def test_the_bare_text_has_its_control_strings_whole() -> None:

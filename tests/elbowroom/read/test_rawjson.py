@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elbowroom.errors import InvalidRequest
-from elbowroom.read.rawjson import decode, elements, entries, members, unambiguous, whole
+from elbowroom.read.rawjson import decode, elements, entries, is_json, members, unambiguous, whole
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
 STRINGS = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates included
@@ -147,3 +147,23 @@ def test_whole_replaces_halves_of_characters_and_nothing_else(text):
     assert whole(cured) == cured
     if not any("\ud800" <= character <= "\udfff" for character in text):
         assert cured == text
+
+
+@pytest.mark.parametrize("text", [' {"a": [1e999, "é\\/", {}]}\r\n', '"\\ud800"', '["\ud800"]', "[-0.5e3]", "null"])
+def test_what_is_json(text):
+    json.loads(text)
+    assert is_json(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[1,]", '{"a" 1}', r'"\x"', '"a\nb"', '"\\ud800", 1', "[01]", "[NaN]", "[1]]", "[" * 99999, "\ufeff[]"]
+)
+def test_what_is_none(text):
+    assert not is_json(text)
+
+
+@given(STRINGS, st.booleans())
+def test_json_is_json_and_half_of_it_is_not(text, ascii_only):
+    written = json.dumps([text], ensure_ascii=ascii_only)
+    assert is_json(written)
+    assert not is_json(written[:-1])
