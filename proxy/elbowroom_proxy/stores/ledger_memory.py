@@ -189,7 +189,7 @@ class MemoryLedger:
 
     def glance(self, account: Account) -> tuple[Standing, ...]:
         """The limits that would refuse any request at all."""
-        levels = self._read(self._org(account), account, self._clock(), LEAST)
+        levels = self._read(self._org(account), account.limiting, self._clock(), LEAST)
         # Every request asks, and hardly one is refused.
         return refusing(all_standing((one for one in levels if nothing_left(one)), LEAST, 1))
 
@@ -205,7 +205,8 @@ class MemoryLedger:
     # --- what is kept -------------------------------------------------------------------------------------------------
 
     def _org(self, account: Account) -> _Org:
-        return self._orgs.setdefault(account.org, _Org())
+        known = self._orgs.get(account.org)
+        return self._orgs.setdefault(account.org, _Org()) if known is None else known
 
     def _lines(self, org: _Org, account: Account, now: float) -> Iterator[tuple[_Level, _Spent]]:
         for entity in account.entities:

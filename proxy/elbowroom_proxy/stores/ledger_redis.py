@@ -201,7 +201,7 @@ class RedisLedger:
         """The limits that would refuse any request at all, by the last answer, if that is a second old at most."""
         oldest, now = time.monotonic() - GLANCE, self._now()
         found: list[Standing] = []
-        for entity in account.entities:
+        for entity in account.limiting.entities:
             seen = self._seen.get((account.org, entity.kind, entity.name))
             if seen is not None and seen[0] >= oldest:
                 sums = seen[1] if seen[1].entity is entity else structs.replace(seen[1], entity=entity)

@@ -6,9 +6,10 @@ Does not know: what has been spent, any price, any clock, where the limits were 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 Period = Literal["1h", "1d", "1mo"]  # of the calendar in the organisation's time zone
 
@@ -32,33 +33,37 @@ class Entity(Struct, frozen=True):
     limits: Limits
 
 
-class Account(Struct, frozen=True):
+class Account(Struct, frozen=True, dict=True):
     """Whom a request is charged to: every level, the largest first."""
 
     org: str  # everything of one organisation is kept in one place, and changes in one step
     timezone: str  # an IANA name
     entities: tuple[Entity, ...]
 
+    # Every request asks these of an account that stays the same.
+
+    @cached_property
+    def limiting(self) -> Account:
+        """The same with those levels alone that limit anything: no other can refuse."""
+        return structs.replace(self, entities=tuple(one for one in self.entities if _any(one, *_MOST)))
+
     @property
     def limited(self) -> bool:
         """Whether any level limits anything."""
-        # Every request asks this, and generators over names cost it more than all else that it asks of its account.
-        for entity in self.entities:
-            one = entity.limits
-            for most in (one.rpm, one.tpm, one.parallel, one.tokens, one.micro_usd):
-                if most is not None:
-                    return True
-        return False
+        return bool(self.limiting.entities)
 
-    @property
+    @cached_property
     def by_tokens(self) -> bool:
         """Whether any level limits what depends on how much is sent and answered."""
         return any(_any(one, "tpm", "tokens", "micro_usd") for one in self.entities)
 
-    @property
+    @cached_property
     def by_money(self) -> bool:
         """Whether any level limits money."""
         return any(_any(one, "micro_usd") for one in self.entities)
+
+
+_MOST = ("rpm", "tpm", "parallel", "tokens", "micro_usd")
 
 
 def _any(entity: Entity, *names: str) -> bool:

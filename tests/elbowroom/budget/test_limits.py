@@ -28,3 +28,4 @@ def test_what_an_account_is_limited_in_is_what_any_of_its_levels_is(limits, limi
         kinds = ("org", "team", "key")
         account = Account("a", "UTC", tuple(Entity(kind, "a", one) for kind, one in zip(kinds, levels, strict=True)))  # type: ignore[arg-type]
         assert (account.limited, account.by_tokens, account.by_money) == (limited, by_tokens, by_money)
+        assert account.limiting.entities == (account.entities[at : at + 1] if limited else ())
