@@ -112,7 +112,7 @@ class Books:
     def denied(self, refused: Iterable[Standing]) -> None:
         """Counts the limits that refused a request."""
         for limit in {one.limit for one in refused}:
-            self.metrics.denied.labels(limit).inc()
+            self.metrics.refused(limit)
 
     async def renew(self, ident: str, account: Account) -> bool:
         """False where the hold is gone, or where nobody could say."""

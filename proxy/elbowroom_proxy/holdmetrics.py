@@ -7,6 +7,8 @@ Does not know: when something happens, or what anybody has left.
 
 from __future__ import annotations
 
+from functools import cache
+
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from elbowroom.budget.hold import Amounts
@@ -55,6 +57,7 @@ class HoldMetrics:
         self.open = Gauge(
             "elbowroom_ledger_holds_open", "Holds of requests under way", registry=registry, multiprocess_mode="livesum"
         )
+        self._denied = cache(self.denied.labels)  # to look a child up costs the library more than to count
         self.up.set(1)
         for what in WHAT:
             self.tokens.labels(what)
@@ -66,6 +69,10 @@ class HoldMetrics:
         """`what`: one of `WHAT`."""
         self.tokens.labels(what).inc(amounts.tokens)
         self.micro_usd.labels(what).inc(amounts.micro_usd)
+
+    def refused(self, limit: str) -> None:
+        """A request was, by a limit of that name."""
+        self._denied(limit).inc()
 
     def answered(self) -> None:
         """The ledger did what it was asked."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -163,6 +164,8 @@ class Metrics:
         )
         self.holds = HoldMetrics(registry)
 
+        # To look a child up costs the library more than to count.
+        self._ended = cache(self.requests.labels)
         self._watched: list[_Watched] = []
         self._gauged: list[tuple[Gauge, Callable[[], float]]] = []  # the same, of numbers that fall as well
 
@@ -234,7 +237,7 @@ class Metrics:
         """Counts one request by its trace record."""
         self.open.dec()
         status = "disconnected" if told["disconnected"] else str(told["status"])
-        self.requests.labels(told["model"] or "", told["query_class"] or "", status).inc()
+        self._ended(told["model"] or "", told["query_class"] or "", status).inc()
         for name, histogram in (("overhead", self.overhead), ("total", self.duration)):
             if name in told["timings_ms"]:
                 histogram.observe(told["timings_ms"][name] / 1000)
