@@ -64,27 +64,28 @@ class _Ending(NamedTuple):
 class Budget:
     """One request's. Where nobody is charged, or nothing is limited, every step does nothing."""
 
+    usage: Usage | None = None  # as it was billed
+    told: trace.Held | None = None
+    settlement: trace.Settlement | None = None
+    _sent = False  # a model may have begun
+    _status: int | None = None  # of its answer
+    _delivered: Delivered | None = None  # what came of it, where nothing else can have been generated
+    _purse: _Purse | None = None
+    _made: _Made | None = None
+    _standing: tuple[Standing, ...] = ()
+    _refused: tuple[Standing, ...] = ()
+    _renewal: asyncio.TimerHandle | None = None
+    _settling: asyncio.Task[None] | None = None
+    _asides = 0
+    _asked = False  # the ledger, where the limits stand
+
     def __init__(self, books: Books | None, ident: str, count: Counting | None = None) -> None:
         """`ident`: the trace's. `count` says what texts are in a model's tokens; None: nobody can, and what came is not
         counted.
         """
-        self.usage: Usage | None = None  # as it was billed
-        self.told: trace.Held | None = None
-        self.settlement: trace.Settlement | None = None
-        self._sent = False  # a model may have begun
-        self._status: int | None = None  # of its answer
-        self._delivered: Delivered | None = None  # what came of it, where nothing else can have been generated
         self._books = books
         self._ident = ident
         self._count = count
-        self._purse: _Purse | None = None
-        self._made: _Made | None = None
-        self._standing: tuple[Standing, ...] = ()
-        self._refused: tuple[Standing, ...] = ()
-        self._renewal: asyncio.TimerHandle | None = None
-        self._settling: asyncio.Task[None] | None = None
-        self._asides = 0
-        self._asked = False  # the ledger, where the limits stand
 
     @property
     def glanced(self) -> bool:

@@ -41,7 +41,8 @@ async def asking(flow: Shared, story: Story, headers: Mapping[str, str]) -> Prin
     it is known already that nothing is left.
     """
     story.principal = principal = await flow.identify(headers)
-    story.budget = Budget(flow.books, story.trace_id, lambda need: flow.count(need, story.notes))
+    notes = story.notes  # the story in there would be held by what it holds, and stay until the collector comes
+    story.budget = Budget(flow.books, story.trace_id, lambda need: flow.count(need, notes))
     story.budget.of(flow.accounts(principal))
     return principal
 

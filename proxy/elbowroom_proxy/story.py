@@ -60,7 +60,27 @@ class Said(Protocol):
 
 
 class Story:
-    """One request's. The attributes are set as they become known."""
+    """One request's. The attributes are set as they become known; until then every request has the same."""
+
+    principal: Principal | None = None
+    request: Request | None = None
+    model: Model | None = None
+    decision: Decision | None = None
+    policy: Policy | None = None
+    permitted = False  # which documents may be seen was decided
+    counting: asyncio.Task[Count] | None = None
+    status: int | None = None
+    error: dict[str, str | None] | None = None
+    said: Said | None = None
+    refusal: bytes | None = None  # the body of an upstream's error
+    disconnected = False
+    own = False  # no upstream was asked; the answer is the proxy's own
+    relayed: Relay | None = None  # where it is no chat
+    stream = False  # likewise
+    stage: Stage | None = None
+    propose: Callable[[Facts], str] | None = None  # None: it is not in shadow
+    _shadow: str | None = None
+    _told = False
 
     def __init__(
         self,
@@ -74,24 +94,7 @@ class Story:
         """`clock`: seconds since 1970."""
         drawn = ids.drawn()
         self.trace_id, self.request_id = drawn[:32], f"req_{drawn[32:]}"
-        self.principal: Principal | None = None
-        self.request: Request | None = None
-        self.model: Model | None = None
-        self.decision: Decision | None = None
-        self.policy: Policy | None = None
-        self.permitted = False  # which documents may be seen was decided
-        self.counting: asyncio.Task[Count] | None = None
-        self.status: int | None = None
-        self.error: dict[str, str | None] | None = None
-        self.said: Said | None = None
-        self.refusal: bytes | None = None  # the body of an upstream's error
-        self.disconnected = False
-        self.own = False  # no upstream was asked; the answer is the proxy's own
-        self.relayed: Relay | None = None  # where it is no chat
-        self.stream = False  # likewise
         self.budget = Budget(None, self.trace_id)
-        self.stage: Stage | None = None
-        self.propose: Callable[[Facts], str] | None = None  # None: it is not in shadow
         self.notes: set[str] = set()
         self.asides: list[Aside] = []
         self._time = datetime.fromtimestamp(clock(), UTC).isoformat(timespec="milliseconds")
@@ -104,8 +107,6 @@ class Story:
         self._calibration = calibration or Calibration()
         self._clock = perf_counter()
         self._timings: dict[str, float] = {}
-        self._shadow: str | None = None
-        self._told = False
         metrics.open.inc()
 
     def restart(self) -> None:

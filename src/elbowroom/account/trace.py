@@ -211,8 +211,8 @@ def _degradations(decision: Decision | None, facts: Facts) -> Iterator[str]:
         yield from dict.fromkeys(f"{one.purpose}_failed" for one in facts.asides if one.failed)
     if facts.hold is not None and facts.hold.state == "open":
         yield "ledger_open"
-    notes = {*facts.notes, *(decision.notes if decision is not None else ())}
-    yield from (word for note, word in DEGRADED.items() if note in notes)
+    if notes := {*facts.notes, *(decision.notes if decision is not None else ())}:
+        yield from (word for note, word in DEGRADED.items() if note in notes)
     if decision is not None and any(fate.reason is Drop.REDACTION_FAILED for fate in decision.documents):
         yield "redaction_failed"
 
