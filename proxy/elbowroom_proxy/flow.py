@@ -24,6 +24,7 @@ from elbowroom_proxy.budget import Budget
 from elbowroom_proxy.deciding import asking, decided
 from elbowroom_proxy.ownreply import OwnReply
 from elbowroom_proxy.ports import Call, Reply
+from elbowroom_proxy.principal import OPEN
 from elbowroom_proxy.quiet import settled, with_silences
 from elbowroom_proxy.shared import Shared
 from elbowroom_proxy.story import Said, Story
@@ -72,13 +73,14 @@ class Stream(Said, Protocol):
 
 
 class Exchange:
-    """One request and its answer. `parts()` is asked for once."""
+    """One request and its answer: `refusal()`, and `parts()` where there is none, are asked for once."""
 
     def __init__(self, flow: Shared, headers: Mapping[str, str]) -> None:
         """Its headers are read (names in lower case), its body is not yet."""
         self._flow = flow
         self._headers = headers
         self._story = Story(headers, flow.metrics, flow.sink, flow.calibration, flow.keeper, flow.clock)
+        self._principal = OPEN
         self._reply: Reply | None = None
         self._streamed: Stream | None = None
         self._answered = False
@@ -88,14 +90,21 @@ class Exchange:
         """To be said before the work is cancelled for it."""
         self._story.disconnected = True
 
+    async def refusal(self) -> tuple[Part, ...]:
+        """The whole answer where nothing of the body need be read for it: who asks may not, or has nothing left."""
+        try:
+            self._principal = await asking(self._flow, self._story, self._headers)
+        except Exception as error:  # noqa: BLE001 -- whatever went wrong, the client is told in its own terms
+            return self._failure(error)
+        return ()
+
     async def parts(self, read_body: Callable[[], Awaitable[bytes]]) -> AsyncGenerator[Part, None]:
         """The head, then the body as it comes. Whatever happens, a record is written in the end."""
         story = self._story
         try:
-            principal = await asking(self._flow, story, self._headers)
             body = await read_body()
             story.restart()
-            async with aclosing(self._respond(principal, body)) as parts:
+            async with aclosing(self._respond(self._principal, body)) as parts:
                 async for part in parts:
                     yield part
         except ClientGone:
@@ -222,11 +231,10 @@ class Exchange:
     def _head(self, reply: Reply, more: Mapping[str, str]) -> Head:
         story = self._story
         story.status = reply.status
-        ours = {**story.headers(), **more}
-        limited = story.budget.limited
+        ours, limited = {**story.headers(), **more}, story.budget.limited
         return Head(reply.status, wire.client_headers(reply.headers, decoded=False, ours=ours, limited=limited))
 
-    def _failure(self, error: Exception | Refused) -> Iterator[Part]:
+    def _failure(self, error: Exception | Refused) -> tuple[Part, ...]:
         """What the client is told: a whole error, or the stream's last event where it has begun."""
         story = self._story
         if not isinstance(error, ElbowroomError | Refused):
@@ -234,11 +242,9 @@ class Exchange:
             error = InternalError("The proxy failed while it was handling this request.")
         story.fail(error.status_hint, error.code, error.message, error.param)
         if self._streamed is not None and not isinstance(error, Refused):
-            yield self._streamed.fail(error)
-            return
+            return (self._streamed.fail(error),)
         self._answered = True
         response = wire.error_response(error)
         story.end()
         length = {"content-length": str(len(response.body))}
-        yield Head(response.status, {**response.headers, **length, **story.headers()})
-        yield response.body
+        return Head(response.status, {**response.headers, **length, **story.headers()}), response.body

@@ -140,6 +140,7 @@ async def test_all_that_is_kept_is_dated_by_the_clock_that_was_passed_in(tmp_pat
         return json.dumps(body).encode()
 
     exchange = Exchange(service.flow, {})
+    assert await exchange.refusal() == ()
     parts = [part async for part in exchange.parts(read)]
     assert isinstance(parts[0], Head)
     assert parts[0].status == 200

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -358,12 +360,14 @@ async def test_an_exchange_is_an_iterator_and_needs_no_server(proxy):
     async def leave() -> bytes:
         raise ClientGone
 
+    assert await exchange.refusal() == ()
     assert [part async for part in exchange.parts(leave)] == []
 
     async def nonsense() -> bytes:
         return b"?"
 
     exchange = Exchange(flow, {})
+    assert await exchange.refusal() == ()
     parts: AsyncIterator[Head | bytes] = exchange.parts(nonsense)
     head = await anext(parts)
     assert isinstance(head, Head)
@@ -371,3 +375,19 @@ async def test_an_exchange_is_an_iterator_and_needs_no_server(proxy):
     assert b"invalid_request" in await anext(parts)
     assert list(exchange.cut_off()) == []
     await flow.drained()
+
+
+async def test_a_request_that_is_over_leaves_nothing_to_the_collector(proxy):
+    async def leave() -> bytes:
+        raise ClientGone
+
+    gc.disable()
+    try:
+        exchange = Exchange(proxy.service.flow, {})
+        assert await exchange.refusal() == ()
+        assert [part async for part in exchange.parts(leave)] == []
+        story = weakref.ref(exchange._story)
+        del exchange
+        assert story() is None
+    finally:
+        gc.enable()

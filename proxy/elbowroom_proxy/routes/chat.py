@@ -43,9 +43,12 @@ class Chat:
             return body
 
         try:
-            async with aclosing(exchange.parts(read_body)) as parts:
-                async for part in parts:
-                    await response.send(part)
+            for part in (refusal := await exchange.refusal()):
+                await response.send(part)
+            if not refusal:
+                async with aclosing(exchange.parts(read_body)) as parts:
+                    async for part in parts:
+                        await response.send(part)
         except asyncio.CancelledError:
             work.uncancel()
             if not watch.gone:

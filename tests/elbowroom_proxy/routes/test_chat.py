@@ -6,7 +6,7 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any, cast
 
 import httpx
@@ -186,9 +186,8 @@ async def test_an_answer_of_known_length_ends_with_its_last_part():
     class Told:
         def __init__(self, *_: object) -> None: ...
 
-        async def parts(self, _: object) -> AsyncIterator[Part]:
-            yield Head(429, {"content-length": "2"})
-            yield b"no"
+        async def refusal(self) -> tuple[Part, ...]:
+            return Head(429, {"content-length": "2"}), b"no"
 
     sent: list[Message] = []
 
