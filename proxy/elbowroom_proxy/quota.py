@@ -20,6 +20,7 @@ AGAIN: Final = 256  # answers that are remembered: who is refused asks again wit
 RATES: Final = frozenset({"rpm_limit", "tpm_limit", "max_parallel_requests"})
 _REQUESTS = frozenset({"rpm_limit"})
 _TOKENS = frozenset({"tpm_limit", "max_tokens"})
+_SIZED = _TOKENS | {"max_budget"}  # what a smaller answer asks less of
 _WHAT = {
     "rpm_limit": "requests in the last minute",
     "tpm_limit": "tokens in the last minute",
@@ -89,7 +90,8 @@ def _told(one: Standing) -> str:
     said = f"{one.kind} {one.entity}: {one.limit} {_amount(one, one.most)} {_WHAT[one.limit]}"
     said += f", spent {_amount(one, one.spent)}, held {_amount(one, one.held)}, asked {_amount(one, one.asked)}"
     if one.asked > one.most:
-        return f"{said}, which is more than the limit itself: ask for a smaller max_tokens"
+        said += ", which is more than the limit itself"
+        return f"{said}: ask for a smaller max_tokens" if one.most and one.limit in _SIZED else said
     if one.limit == "max_parallel_requests":
         return said
     return f"{said}, reset {datetime.fromtimestamp(math.ceil(one.reset), UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -57,6 +57,14 @@ def test_what_no_time_makes_room_for_says_what_would():
     assert "retry-after" not in told
 
 
+@pytest.mark.parametrize(
+    ("limit", "most"), [("rpm_limit", 0), ("max_parallel_requests", 0), ("max_tokens", 0), ("max_budget", 0)]
+)
+def test_a_smaller_answer_is_not_asked_for_where_it_would_not_help(limit: Name, most: int):
+    message = quota.refusal([standing(limit, most, 0, 0, most + 1)], 429).message
+    assert message.endswith("which is more than the limit itself.")
+
+
 def test_the_headers_are_those_of_the_tightest_level():
     told = quota.headers(
         [
