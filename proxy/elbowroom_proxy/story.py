@@ -258,7 +258,8 @@ class Story:
         told = record(self.decision, self._facts())
         metrics, timings = self._metrics, self._timings
         sampled = self._keeper is None or sample.kept(told, self._keeper.traces.sample)
-        if sampled and not self._sink.write(told, kept):
+        traced = sampled and self._sink.write(told, kept)
+        if sampled and not traced:
             metrics.traces_lost.inc()
         metrics.tell(told)
         if self.budget.glanced:
@@ -281,7 +282,7 @@ class Story:
             overhead_ms=timings.get("overhead"),
             total_ms=timings.get("total"),
             notes=told["notes"],
-            traced=sampled,
+            traced=traced,
         )
 
     def _kept(self) -> Texts | None:

@@ -189,7 +189,9 @@ def test_details_that_are_no_numbers_count_as_none(story, sink):
 
 
 def test_a_record_that_found_the_queue_full_is_counted(metrics):
-    Story({}, metrics, Sink(full=True)).end()
+    with capture_logs() as logged:
+        Story({}, metrics, Sink(full=True)).end()
+    assert [one["traced"] for one in logged if one["event"] == "request"] == [False]
     assert metrics.registry.get_sample_value("elbowroom_traces_lost_total") == 1
 
 
