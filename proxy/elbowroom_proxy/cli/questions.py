@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from elbowroom.account.undecided import undecided
 from elbowroom_proxy.cli.render import clipped, printable
 
 Record = Mapping[str, Any]
@@ -43,7 +44,8 @@ def answers(story: Record, text: Callable[[str], str | None] = lambda _: None) -
 def _governed(story: Record, text: Callable[[str], str | None]) -> Iterator[str]:
     policy = story.get("policy")
     if not policy:
-        yield "none: the request could not be read" if story.get("mode") is None else "no policy is recorded"
+        none = undecided(story) or "the request could not be read"
+        yield f"none: {none}" if story.get("mode") is None else "no policy is recorded"
         return
     words = f"policy {policy['id']} {policy['version']} ({policy['digest'][:12]}), mode {story['mode']}"
     if story.get("killed"):
@@ -63,7 +65,8 @@ def _supported(story: Record) -> Iterator[str]:
     admitted = [one for one in story.get("documents") or () if one["decision"] == "admitted"]
     cited = story.get("cited")
     if not admitted:
-        yield "none: no document was let in"
+        why = undecided(story)
+        yield f"not known: {why}" if why else "none: no document was let in"
         return
     if cited is None:
         yield f"not known: no answer could cite the {_n(len(admitted), 'passage')} that it was shown"
@@ -85,7 +88,8 @@ def _supported(story: Record) -> Iterator[str]:
 def _changed(story: Record) -> Iterator[str]:
     results: Sequence[Record] = story.get("tool_results") or ()
     if not results and not story.get("results_since"):
-        yield "none: no tool had been called"
+        why = undecided(story)
+        yield f"not known: {why}" if why else "none: no tool had been called"
         return
     since = {one["message"]: one for one in story.get("results_since") or ()}
     for one in results:
@@ -131,7 +135,8 @@ def _left_out(story: Record) -> Iterator[str]:
         why = f", not allowed by {' and '.join(map(printable, one['by']))}" if one.get("by") else ""
         yield f"tool {printable(one['name'])}{why}"
     if not (by_reason or story.get("too_much") or gone):
-        yield "nothing"
+        why = undecided(story)
+        yield f"not known: {why}" if why else "nothing"
 
 
 def _n(number: int, what: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from elbowroom.account.undecided import undecided
 from elbowroom.records import Mode
 from elbowroom_proxy.pages.badges import Badge, badges
 from elbowroom_proxy.pages.passages import LeftOut, Passage, left_out, passages
@@ -100,13 +101,7 @@ class TracePage(Struct, frozen=True):
     @property
     def undecided(self) -> str:
         """Why nothing is known of passages and results; empty where the window was planned."""
-        if self.record["window"]:
-            return ""
-        if self.record["relayed"]:
-            return "the request was handed on as it came"
-        if self.record["error"]:
-            return "the request was refused before anything was decided"
-        return "the record does not say"
+        return "" if self.record["window"] else undecided(self.record) or "the record does not say"
 
     @property
     def why_admitted(self) -> str:

@@ -57,6 +57,14 @@ def test_instructions_are_quoted_where_they_are_kept_and_named_by_their_hash_els
     ]
 
 
+def test_nothing_is_claimed_of_what_was_refused_before_it_was_decided_about():
+    record = told("a", mode=None, window=None, error={"code": "rate_limit_exceeded"})
+    refused = "the request was refused before anything was decided"
+    assert asked(record, "Which instruction") == [f"none: {refused}"]
+    for question in ("Which sources", "Which tool result", "What was left out"):
+        assert asked(record, question) == [f"not known: {refused}"]
+
+
 @pytest.mark.parametrize(
     ("documents", "cited", "expected"),
     [
