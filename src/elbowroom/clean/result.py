@@ -32,7 +32,8 @@ def clean_result(text: str, known: Known) -> CleanResult:
     if not seen.stripped and not seen.neutralised:
         return CleanResult(text, 0, ())
     for end in _LINE_ENDS:
-        text = text.replace(end, r"\n")
+        if end in text:  # many times faster than replacing none
+            text = text.replace(end, r"\n")
     safe = known.text(text).safe.marked(r"\\")
     if not _is_json(safe.text):
         safe = seen.safe

@@ -97,10 +97,11 @@ def decode(data: bytes, param: str | None = None) -> Any:
 
 
 def is_json(text: str) -> bool:
-    """Whether it is a JSON value, none of which is built: as fast as one can tell. Raises nothing."""
+    """Whether it is a JSON value, none of which is built. Raises nothing."""
     try:
-        _UNREAD.decode(text)
-    except (*_REFUSED, UnicodeEncodeError):
+        # What is not ASCII can stand in strings alone, and there any other character could.
+        _UNREAD.decode(text.encode("ascii", "replace"))
+    except _REFUSED:
         try:
             _STANDARD.decode(text)
         except (ValueError, RecursionError):
