@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from elbowroom.clean.neutralise import LIVE, REACH, Live, neutralise
-from elbowroom.clean.sanitise import sanitise
+from elbowroom.clean.sanitise import JOINERS, sanitise
 
 _AROUND = REACH + 2  # what a rule looks at before its first character included
+_PART = 1 << 16  # characters that are looked at together: encoded, they are still near when they are searched
 _APART = 8192  # characters a suspect for which looking around each is cheaper than looking at all
 Spans = tuple[tuple[int, int], ...]  # code points
 
@@ -40,14 +41,11 @@ class Harmless(NamedTuple):
 
 def harmless(text: str, live: Live = LIVE) -> Harmless:
     """The text with nothing hidden or live in it; as it is where there was none."""
-    suspects = None if text.isascii() else live.suspects(text, len(text) // _APART)
-    if suspects is None:
-        return _whole(text, live)
     pieces: list[str] = []
     stripped_spans: list[tuple[int, int]] = []
     broken_spans: list[tuple[int, int]] = []
     stripped = done = length = 0
-    for start, end in _surroundings(suspects):
+    for start, end in _surroundings(text, _suspects(text, live)):
         one = _whole(text[start:end], live)
         length += start - done
         pieces += text[done:start], one.text
@@ -67,17 +65,39 @@ def _whole(text: str, live: Live) -> Harmless:
     return Harmless(safe.text, seen.removed, seen.spans, broken)
 
 
-def _surroundings(suspects: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _suspects(text: str, live: Live) -> Iterator[tuple[int, int]]:
+    """Where something may have to be done, in order: of a part with many of them the whole part."""
+    for begin in range(0, len(text), _PART):
+        part = text[begin : begin + _PART + _AROUND]  # what begins in it ends in it, or is found as far as it goes
+        found = live.suspects(part, len(part) // _APART)
+        if found is None:
+            yield begin, begin + _PART
+        else:
+            yield from ((begin + start, begin + end) for start, end in found if start < _PART)
+
+
+def _surroundings(text: str, suspects: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """What lies around them, in order and apart; the last may end behind the text."""
     begin = stop = 0
     for start, end in suspects:
-        if start - _AROUND > stop:
+        if start - 2 * _AROUND > stop:
             if stop:
-                yield begin, stop
+                yield _between_runs(text, begin, stop)
             begin = start - _AROUND
-        stop = end + _AROUND
+        stop = max(stop, end + _AROUND)
     if stop:
-        yield begin, stop
+        yield _between_runs(text, begin, stop)
+
+
+def _between_runs(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span, and at both ends the visible character that a joiner there is judged by: one or two further on, as a
+    longer run of joiners is suspect itself.
+    """
+    while start and text[start] in JOINERS:
+        start -= 1
+    while text[end - 1 : end] and text[end - 1] in JOINERS:
+        end += 1
+    return start, end
 
 
 def moved(spans: Spans, by: int) -> Spans:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from elbowroom.clean.control_strings import RULES, Rule
 from elbowroom.clean.forms import FOLDS, folded, re2_of, shadow, shadow_of, unfolded
-from elbowroom.clean.sanitise import SUSPECT, Cleaned, sanitise
+from elbowroom.clean.sanitise import SUSPECT, Cleaned, misplaced, plain, sanitise
 
 REACH = 128  # characters in which it is decided whether something matches; a longer token is broken by these
 _MOST = 6000  # characters of all rules together, of which RE2 remembers all states that texts bring it to
@@ -52,34 +52,42 @@ class Live:
     def suspects(self, text: str, most: int) -> list[tuple[int, int]] | None:
         """Where a text may have something to sanitise or to break, as it came: spans in order, everything else is
         harmless. None where that cannot be said, or not fast: of half characters, of more spans than `most`.
+
+        What needs its surroundings to be harmless, a joiner, is suspect at either end of the text.
         """
         try:
             data = text.encode()
         except UnicodeEncodeError:
             return None
+        if plain(data) and not self._candidates(data):
+            return []
         if self._suspect is None:
             return None
-        found: list[tuple[int, int]] = []
+        found = misplaced(text)
         done = place = 0
         for match in self._suspect.finditer(data):
-            if len(found) == most:
+            if len(found) >= most:
                 return None
             start, end = match.span()
             place += len(data[done:start].decode())
             length = len(data[start:end].decode())
             found.append((place, place + length))
             done, place = end, place + length
-        return found
+        return sorted(found) if len(found) <= most else None
 
     def places(self, text: str) -> list[int]:
         """Behind which characters of a sanitised text a backslash belongs, in order."""
         data = text.encode("utf-8", "replace")
         data = data if text.isascii() else shadow_of(data)
-        parts = [part for part in self.parts if part.first.encode() in data and part.some.search(data) is not None]
+        parts = self._candidates(data)
         if not parts:
             return []
         form = data.decode()
         return _origins(text, form, sorted(match.end() for part in parts for match in part.pattern.finditer(form)))
+
+    def _candidates(self, data: bytes) -> list[Part]:
+        """The parts that may match in a text in ASCII, or in a text's shadow."""
+        return [part for part in self.parts if part.first.encode() in data and part.some.search(data) is not None]
 
     def search(self, text: str) -> bool:
         """Whether a text in ASCII, or a text's shadow, holds a live string."""

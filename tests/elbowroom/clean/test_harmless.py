@@ -54,6 +54,7 @@ HIDDEN = ("\u200b", "\u200d", "\ufe0f", "\xad", "\ufeff", "\x07", "\U000e0067", 
 PLAIN = (
     *("é", "，", "：", "<b>", "</b>", "[x]", "<", "|", "#4 ", " ", "\\", '"', "/", "1", "s", "…", "™", "ﬁ", "№", "１"),
     *("＜", "［", "⒜", "\ud800", "❤\ufe0f", "👨\u200d👩", "🏴\U000e0067\U000e007f", "م\u200cی"),
+    *("❤\ufe0f\u200d🔥", "1\ufe0f\u20e3", "ष\u200dष", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"),
     *("\r", "\r\n", "\x85", "\u2028", "\n\n"),
 )
 BY_FORM: dict[str, list[str]] = {}
@@ -85,23 +86,40 @@ def disguised(draw: st.DrawFn) -> str:
 
 BARS = st.text(st.sampled_from("a.! é…™"), min_size=1, max_size=70).map("<|{}|>".format)
 PIECES = disguised() | BARS | st.sampled_from([*PLAIN, *HIDDEN]) | st.text(max_size=4)
-FAR = st.sampled_from(["退款" * 150, "<b>é</b>，" * 20, *("x" * length for length in range(124, 134))])
+JOINED = ["👩\u200d" * 150 + "👩", "❤\ufe0f\u200d" * 100 + "🔥", "م\u200c" * 150 + "ی", "👩\u200d" * 150]
+FAR = st.sampled_from(["退款" * 150, "<b>é</b>，" * 20, *JOINED, *("x" * length for length in range(124, 134))])
 TEXTS = st.lists(PIECES | FAR, max_size=10).map("".join)
 
 
 @settings(deadline=None, max_examples=150)
-@given(TEXTS, st.sampled_from([LIVE, OWN]), st.sampled_from(["\\", r"\\", ""]))
-@example("退" * 9000 + "<|im_" + "\u200b" * 500 + "start|>" + "款" * 9000, LIVE, "\\")
-@example("退" * 9000 + "B" * 127 + "\u200b" + "B" + "款" * 9000, OWN, "\\")  # as far as a rule looks
-@example("退" * 9000 + "⒜ｘ）" + "款" * 9000, OWN, "\\")
-@example("退" * 9000 + "\r\n\x00\nＨuman:\n\nＨuman：" + "款" * 9000, LIVE, "\\")
-@example("退" * 9000 + "<|…|> <|a…™|> <ﬁm_a|> №", LIVE, "\\")
-def test_the_short_way_comes_to_the_same(text: str, live: Live, mark: str) -> None:
+@given(TEXTS, st.sampled_from([LIVE, OWN]), st.sampled_from(["\\", r"\\", ""]), st.integers(1, 200))
+@example("退" * 9000 + "<|im_" + "\u200b" * 500 + "start|>" + "款" * 9000, LIVE, "\\", 50)
+@example("退" * 9000 + "B" * 127 + "\u200b" + "B" + "款" * 9000, OWN, "\\", 50)  # as far as a rule looks
+@example("退" * 9000 + "⒜ｘ）" + "款" * 9000, OWN, "\\", 50)
+@example("退" * 9000 + "\r\n\x00\nＨuman:\n\nＨuman：" + "款" * 9000, LIVE, "\\", 50)
+@example("退" * 9000 + "<|…|> <|a…™|> <ﬁm_a|> №", LIVE, "\\", 50)
+@example("ab<|im_\u200dstart|>", LIVE, "\\", 3)
+@example("\u200dab", LIVE, "\\", 3)
+@example("<|x|>" + "x" * 600 + "a\u200db", LIVE, "\\", 999)  # joiners are looked for by themselves
+@example("<a\u200d" + "a" * 400 + "BOSBOS™", OWN, "\\", 999)  # one suspect within another
+def test_the_short_way_comes_to_the_same(text: str, live: Live, mark: str, part: int) -> None:
     wanted = straightforward(text, live, mark)
     assert harmless(text, live).marked(mark) == wanted
+    for apart in (4, short._APART):
+        with pytest.MonkeyPatch.context() as patch:  # so that it is taken in short texts, too
+            patch.setattr(short, "_PART", part)
+            patch.setattr(short, "_APART", apart)
+            assert harmless(text, live).marked(mark) == wanted
+
+
+@pytest.mark.parametrize("joined", JOINED)
+def test_what_is_joined_is_never_cut(joined: str) -> None:
+    """Wherever the surroundings of a suspect end, and however near to another's they do."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(short, "_APART", 4)  # so that it is taken in short texts, too
-        assert harmless(text, live).marked(mark) == wanted
+        patch.setattr(short, "_APART", 4)
+        for many in range(255, 275):
+            text = f"{joined}{'x' * (many % 5)}<|x|>{(joined * 2)[:many]}<|x|>{joined}"
+            assert harmless(text) == straightforward(text, LIVE, "\\")
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.family}: {rule.examples[0]!r}")
@@ -121,6 +139,8 @@ def test_of_a_large_text_only_the_surroundings_of_suspects_are_looked_at() -> No
     for one in ("<|im_start|>", "[Ｓ１", "\u200b", "\x07", "\r", "\u2028", "<ﬁ"):
         assert LIVE.suspects(text + one + "é", 1) == [(len(text), len(text) + len(one))]
     assert LIVE.suspects(text + "\u200bé\u200b", 1) is None
+    assert LIVE.suspects("é\u200d" * 3, 3) == [(1, 2), (3, 4), (5, 6)]
+    assert LIVE.suspects("é\u200d" * 3, 2) is None
     assert LIVE.suspects(text + "\ud800", 1) is None
 
 

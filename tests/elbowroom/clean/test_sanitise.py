@@ -9,8 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from elbowroom.clean.sanitise import SUSPECT, sanitise
+from elbowroom.clean.sanitise import JOINERS, SUSPECT, misplaced, sanitise
 
+SUSPECTS = f"[{SUSPECT}]"
 PROSE = [
     "Plain English — “quoted”, naïve café, 3 × 4 ≤ 12; tab\there.\n\nSecond paragraph.",
     "退款期限为30天，逾期不退！“可以吗？”他问。",
@@ -118,7 +119,7 @@ def test_the_shared_payloads_keep_their_visible_words(shared: Path) -> None:
 
 def test_what_holds_no_suspect_comes_back_as_it_is() -> None:
     everything = "".join(f"a{chr(code)}" for code in range(sys.maxunicode + 1))
-    suspect = re.compile(f"[{SUSPECT}\ud800-\udfff]")
+    suspect = re.compile(f"[{SUSPECT}{JOINERS}\ud800-\udfff]")
     others = suspect.sub("", everything)
     assert sanitise(others) == (others, 0, ())
     for alone in suspect.findall(everything):
@@ -132,3 +133,45 @@ def test_the_ways_of_looking_see_the_same(text: str) -> None:
         before, after = sanitise(more + "." + text), sanitise(text + "." + more)
         assert (before.text, after.text) == (f"{more}.{alone.text}", f"{alone.text}.{more}")
         assert before.removed == after.removed == alone.removed
+
+
+AROUND_JOINERS = (
+    "👩",
+    "❤",
+    "™",
+    "\U0001fc00",
+    "🏴",
+    "1",
+    "#",
+    "\u20e3",
+    "م",
+    "ष",
+    "a",
+    "é",
+    "退",
+    "",
+    "\xad",
+    *JOINERS,
+)
+
+
+@given(st.lists(st.sampled_from([*AROUND_JOINERS, *JOINERS]), max_size=6).map("".join))
+@example("👩\u200d👩 ❤\ufe0f\u200d👩 1\ufe0f\u20e3 م\u200cم ष\u200dष ❤\ufe0f")
+def test_joiners_in_their_place_are_those_that_stay(text: str) -> None:
+    """Where runs of joiners alone are touched, one of theirs is named; and where none is named, nothing is touched."""
+    named = [start for start, _ in misplaced(text)]
+    touched = [span for span in sanitise(text).spans if not re.search(SUSPECTS, text[slice(*span)])]
+    assert all(any(start <= at < end for at in named) for start, end in touched)
+    if not re.search(SUSPECTS, text):
+        assert bool(named) == bool(touched)
+    assert all(text[at] in JOINERS for at in named)
+
+
+@pytest.mark.parametrize(
+    "text", ["👩\u200d👩", "❤\ufe0f\u200d👩", "#\ufe0f\u20e3", "م\u200cم", "ष\u200dष", "❤\ufe0f", "™\ufe0fa"]
+)
+def test_a_joiner_is_in_its_place_with_all_that_it_joins(text: str) -> None:
+    assert misplaced(text) == []
+    assert sanitise(text).text == text
+    for at in (at for at, char in enumerate(text) if char not in JOINERS and char != "a"):
+        assert misplaced(text[:at] + "b" + text[at + 1 :])
