@@ -20,11 +20,13 @@ from elbowroom.errors import LedgerUnavailable
 from elbowroom_proxy.holdmetrics import HoldMetrics
 from elbowroom_proxy.ledgerconfig import Ledger as LedgerRow
 from elbowroom_proxy.ports import Ledger
+from elbowroom_proxy.quota import RATES
 
 AGAIN = 0.25  # seconds until a settlement is tried again; then twice as long each time
 LONGEST = 5.0  # seconds between two tries, at most
 LAST_WORDS = 5.0  # seconds that settlements get when the service stops
-ORGS = 10_000  # that are remembered, to be swept
+ORGS = 10_000  # that are remembered, to be swept, and so many accounts whose budgets are spent
+GLANCE = 1.0  # seconds for which it is remembered that a budget is spent: who is refused asks again at once
 
 T = TypeVar("T")
 
@@ -56,6 +58,7 @@ class Books:
         self._ledger = ledger
         self._orgs = orgs
         self._seen: dict[str, None] = {}
+        self._spent: dict[Account, tuple[float, tuple[Standing, ...]]] = {}  # whose budgets are, and until when
         self._open: set[str] = set()  # holds of requests under way
         self._work: set[asyncio.Task[Any]] = set()
         self._stopping = asyncio.Event()
@@ -82,8 +85,19 @@ class Books:
         return task
 
     def glance(self, account: Account) -> tuple[Standing, ...]:
-        """The limits that would refuse any request at all, as far as that is known without asking anybody."""
-        return self._ledger.glance(account)
+        """The limits that would refuse any request at all, as far as that is known without asking anybody. A budget
+        that is spent is there again when its period ends; a rate, or what is held, may be at any time.
+        """
+        now = self.clock()
+        until, refused = self._spent.get(account, (0.0, ()))
+        if now < until:
+            return refused
+        refused = self._ledger.glance(account)
+        if refused and all(one.limit not in RATES and one.spent + one.asked > one.most for one in refused):
+            if len(self._spent) == ORGS:
+                self._spent.clear()
+            self._spent[account] = min(now + GLANCE, *(one.reset for one in refused)), refused
+        return refused
 
     async def standing(self, account: Account) -> tuple[Standing, ...]:
         """Every limit and where it stands; nothing where nobody can say."""

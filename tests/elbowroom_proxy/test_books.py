@@ -139,6 +139,41 @@ async def test_nothing_left_is_seen_without_asking(kept: Kept):
     assert [one.limit for one in kept.books.glance(ACCOUNT)] == ["max_tokens"]
 
 
+@pytest.mark.parametrize(("spent", "remembered"), [(True, True), (False, False)])
+async def test_a_budget_that_is_spent_is_known_for_a_second_one_that_is_held_is_asked_for(spent, remembered):
+    now = [1_000_000.0]
+    ledger = Flaky(clock=lambda: now[0])
+    books = Books(ledger, HoldMetrics(CollectorRegistry()), clock=lambda: now[0])
+    await ledger.hold(hold("a", 100), seconds=9)
+    if spent:
+        await ledger.settle("a", ACCOUNT, Amounts(100))
+    assert [one.limit for one in books.glance(ACCOUNT)] == ["max_tokens"]
+    await ledger.release("a", ACCOUNT)
+    await ledger.rebuild(ACCOUNT, [Amounts()])
+    now[0] += module.GLANCE - 0.1
+    assert bool(books.glance(ACCOUNT)) is remembered
+    now[0] += 0.1
+    assert books.glance(ACCOUNT) == ()
+
+
+async def test_a_budget_that_was_spent_is_there_again_in_its_next_period():
+    now = [3_599.9]
+    ledger = Flaky(clock=lambda: now[0])
+    books = Books(ledger, HoldMetrics(CollectorRegistry()), clock=lambda: now[0])
+    account = Account("acme", "UTC", (Entity("org", "acme", Limits(tokens=0, period="1h")),))
+    (first,) = books.glance(account)
+    now[0] = 3_600.0
+    (second,) = books.glance(account)
+    assert (first.reset, second.reset) == (3_600, 7_200)
+
+
+async def test_only_so_many_spent_budgets_are_remembered(monkeypatch: pytest.MonkeyPatch, kept: Kept):
+    monkeypatch.setattr(module, "ORGS", 2)
+    for name in "abc":
+        kept.books.glance(Account(name, "UTC", (Entity("org", name, Limits(tokens=0)),)))
+    assert [account.org for account in kept.books._spent] == ["c"]
+
+
 async def test_a_ledger_that_is_down_is_counted_by_call(kept: Kept):
     kept.ledger.down = 2
     with pytest.raises(LedgerUnavailable):
