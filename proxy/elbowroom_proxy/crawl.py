@@ -57,8 +57,8 @@ class Crawl:
             if writing is None:
                 return False  # whoever writes reads the same files
             left = STEP
-            for folder in self._index.folders():
-                left = self._folder(writing, folder, left)
+            for folder, marks in writing.marks().items():
+                left = self._folder(writing, folder, dict(marks), left)
         return left <= 0
 
     def finish(self) -> None:
@@ -71,7 +71,7 @@ class Crawl:
         with self._index.writing() as writing:
             if writing is None:
                 return False
-            for folder in self._index.folders():
+            for folder in writing.marks():
                 writing.forget(folder)
         return True
 
@@ -83,8 +83,8 @@ class Crawl:
     def _behind(self) -> list[tuple[int, _File | None]]:
         """Bytes that are to be read, by file; 0 of a file that is gone, and is still in the index."""
         found: list[tuple[int, _File | None]] = []
-        for folder in self._index.folders():
-            marks = dict(self._index.marks(folder))
+        for folder, known in self._index.marks().items():
+            marks = dict(known)
             for file in _files(folder):
                 todo = self._todo(file, marks.pop(file.name, None))
                 if todo is not None:
@@ -99,9 +99,8 @@ class Crawl:
         known = max(mark.offset, self._torn.get((file.folder, file.name, file.inode), 0))
         return mark if file.size > known else None
 
-    def _folder(self, writing: Writing, folder: str, left: int) -> int:
+    def _folder(self, writing: Writing, folder: str, marks: dict[str, Mark], left: int) -> int:
         """What is left of `left` bytes when all of the folder, or so many bytes, are read."""
-        marks = dict(writing.marks(folder))
         for file in _files(folder):
             mark = marks.pop(file.name, None)
             todo = self._todo(file, mark)

@@ -174,8 +174,8 @@ class Mark(Struct, frozen=True):
 class Writing(Protocol):
     """An index that nobody else writes to. What was written is there for readers once the context ends well."""
 
-    def marks(self, folder: str) -> Mapping[str, Mark]:
-        """By file name."""
+    def marks(self) -> Mapping[str, Mapping[str, Mark]]:
+        """By folder and file name, as the index has them."""
 
     def add(self, rows: Sequence[tuple[Row, Place]]) -> None: ...
 
@@ -200,8 +200,8 @@ class TraceIndex(Protocol):
     def cover(self, folders: Sequence[str]) -> None:
         """From now on it is an index of these, and of its own folder. What it had of others is forgotten."""
 
-    def marks(self, folder: str) -> Mapping[str, Mark]:
-        """How far each file of it is indexed, by file name."""
+    def marks(self) -> Mapping[str, Mapping[str, Mark]]:
+        """How far each file is indexed, by folder (its own first) and file name."""
 
     def writing(self) -> AbstractContextManager[Writing | None]:
         """None: another process, or another thread, is writing."""

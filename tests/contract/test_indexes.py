@@ -244,7 +244,7 @@ def test_what_fails_half_way_is_not_there(full, tmp_path):
     with pytest.raises(KeyError):
         fail()
     assert found(full) == "edcba"
-    assert list(full.marks(str(tmp_path))) == ["2026-03-01-1-0000.jsonl"]
+    assert list(full.marks()[str(tmp_path)]) == ["2026-03-01-1-0000.jsonl"]
 
 
 def test_any_thread_may_ask_while_another_writes(full):

@@ -122,9 +122,9 @@ class SqliteIndex:
         with self._connected() as db:
             return _folders(db)
 
-    def marks(self, folder: str) -> dict[str, Mark]:
+    def marks(self) -> dict[str, dict[str, Mark]]:
         with self._connected() as db:
-            return _marks(db, folder)
+            return _marks(db)
 
     def page(self, filters: Filters, scope: Scope, *, after: str | None = None, most: int = 50) -> Page:
         holds, values = where(filters, scope)
@@ -251,8 +251,8 @@ class _Writing:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def marks(self, folder: str) -> dict[str, Mark]:
-        return _marks(self._db, folder)
+    def marks(self) -> dict[str, dict[str, Mark]]:
+        return _marks(self._db)
 
     def add(self, rows: Sequence[tuple[Row, Place]]) -> None:
         db = self._db
@@ -300,13 +300,13 @@ def _folders(db: sqlite3.Connection) -> tuple[str, ...]:
     return tuple(path for (path,) in db.execute("SELECT path FROM folders ORDER BY id"))
 
 
-def _marks(db: sqlite3.Connection, folder: str) -> dict[str, Mark]:
-    return {
-        name: Mark(inode, done)
-        for name, inode, done in db.execute(
-            "SELECT name, inode, done FROM files JOIN folders ON folders.id = files.folder WHERE path = ?", (folder,)
-        )
-    }
+def _marks(db: sqlite3.Connection) -> dict[str, dict[str, Mark]]:
+    found: dict[str, dict[str, Mark]] = {folder: {} for folder in _folders(db)}
+    for folder, name, inode, done in db.execute(
+        "SELECT path, name, inode, done FROM files JOIN folders ON folders.id = files.folder"
+    ):
+        found[folder][name] = Mark(inode, done)
+    return found
 
 
 def _values(row: Row) -> list[Any]:
