@@ -4,7 +4,8 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
 # Three at once, also on two cores: many tests wait for servers that they start.
-TESTS := $(BIN)/python -m pytest -n 3 -q
+# What shares a server that is slow to start is a group, which one of them takes.
+TESTS := $(BIN)/python -m pytest -n 3 --dist loadgroup -q
 # Tests start dozens of servers: each would otherwise compile its libraries anew, which takes seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
