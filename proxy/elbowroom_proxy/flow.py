@@ -86,9 +86,10 @@ class Exchange:
         self._answered = False
         self._watch = Watch()
 
-    def client_left(self) -> None:
-        """To be said before the work is cancelled for it."""
-        self._story.disconnected = True
+    def client_left(self) -> bool:
+        """Whether the work is to be cancelled for it: who has the whole answer has left nothing behind."""
+        self._story.disconnected = not self._answered
+        return not self._answered
 
     async def refusal(self) -> tuple[Part, ...]:
         """The whole answer where nothing of the body need be read for it: who asks may not, or has nothing left."""
@@ -130,8 +131,6 @@ class Exchange:
         elif not self._answered:
             yield from self._failure(SHUTDOWN)
 
-    # --- the steps ----------------------------------------------------------------------------------------------------
-
     async def _respond(self, principal: Principal, body: bytes) -> AsyncGenerator[Part, None]:
         request, outcome, self._watch = await decided(self._flow, self._story, principal, self._headers, body)
         if isinstance(outcome, Refused):
@@ -172,6 +171,7 @@ class Exchange:
             yield part
         if streamed.failed:
             self._story.fail(reply.status, streamed.failed, "The stream ended in an error.")
+        self._answered = True
         await settled(chunks, SETTLE)
 
     async def _send(self, request: Request, packed: Packed, budget: Budget) -> Reply:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import httpx
 import openai
 import pytest
 
 from tests.e2e.conftest import CLIENT_KEY, QUESTION, REFUNDS
 from tests.proxy import RunningProxy, wait_until
-from tests.upstream import WAIT, Answer, FakeUpstream, answer_stream, chunk
+from tests.upstream import WAIT, Answer, FakeUpstream, answer_stream, chunk, streamed
 
 SECOND = 1.0
 DOCUMENTS: dict[str, Any] = {"documents": [REFUNDS]}
@@ -56,6 +57,16 @@ def test_a_stream_that_is_closed_half_way(
     assert upstream.request().gone.wait(SECOND)
     record = ended(proxy, before)
     assert (record["disconnected"], record["status"], record["finish_reason"]) == (True, 200, None)
+
+
+def test_who_leaves_with_the_whole_answer_has_left_nothing(proxy: RunningProxy, upstream: FakeUpstream):
+    before = len(proxy.traces())
+    upstream.answers(answer_stream(*streamed("fine").parts, upstream.gate()))  # its end is still to come
+    body = {"model": "fake", "messages": [QUESTION], "stream": True}
+    with httpx.stream("POST", f"{proxy.base_url}/chat/completions", json=body, timeout=WAIT) as answer:
+        assert "data: [DONE]" in answer.iter_lines()
+    record = ended(proxy, before)
+    assert (record["disconnected"], record["status"], record["finish_reason"]) == (False, 200, "stop")
 
 
 def test_the_stream_helper_that_is_left_half_way(client: openai.OpenAI, proxy: RunningProxy, upstream: FakeUpstream):

@@ -103,9 +103,8 @@ class _Watch:
 
     async def _wait(self) -> None:
         await self._receive()
-        if self._task is not None:
+        if self._task is not None and self._exchange.client_left():
             self.gone = True
-            self._exchange.client_left()
             self._work.cancel()
 
     def stop(self) -> None:
