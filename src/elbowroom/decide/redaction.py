@@ -21,7 +21,7 @@ from elbowroom.clean.known import Known
 from elbowroom.clean.redact import Numbers, Place, redact
 from elbowroom.clean.result import clean_result
 from elbowroom.clean.sanitise import sanitise
-from elbowroom.decide.merge import overlap
+from elbowroom.decide.merge import SEAM, overlap
 from elbowroom.decide.ready import Ready
 from elbowroom.decide.results import Checked, with_result, withheld
 from elbowroom.errors import RedactionUnavailable
@@ -35,6 +35,7 @@ _OURS = ("system", "developer")
 # All members that are shown, recorded, or compared with one that is. A URL goes back to the client alone.
 _LINES = ("id", "title", "section", "source_id", "version", "kind", "lang", "parent_id", "anchor", "summary")
 _LISTS = ("supersedes", "highlights")
+FEWEST = 4  # characters of a secret that are worth a search: with so few nobody can begin
 _LATE = "it could not be searched in time for what must not leave"
 
 Places = Mapping[str, Sequence[Place] | None]  # by text; None: it could not be searched
@@ -147,13 +148,28 @@ def _joined(run: Sequence[Sequence[str]]) -> Iterator[_Run]:
     if len(run) < 2:
         return
     for form in range(max(map(len, run))):
-        whole, chunks = "", []
-        for forms in run:
-            text = forms[min(form, len(forms) - 1)]
-            whole = whole[: len(whole) - overlap(whole, text)]
-            chunks.append((text, len(whole)))
-            whole += text
-        yield _Run(whole, tuple(chunks))
+        texts = [forms[min(form, len(forms) - 1)] for forms in run]
+        apart, close = (
+            _one(texts, overlap),
+            _one(texts, lambda before, text: overlap(before, text) or _touch(before, text)),
+        )
+        yield apart
+        if close != apart:
+            yield close  # a few characters that both have may be shared, or there twice: either may make a secret whole
+
+
+def _one(texts: Sequence[str], shared: Callable[[str, str], int]) -> _Run:
+    whole, chunks = "", []
+    for text in texts:
+        whole = whole[: len(whole) - shared(whole, text)]
+        chunks.append((text, len(whole)))
+        whole += text
+    return _Run(whole, tuple(chunks))
+
+
+def _touch(text: str, after: str) -> int:
+    """Like `overlap`, of fewer characters than are surely no chance."""
+    return next((n for n in range(min(SEAM, len(text), len(after)), FEWEST - 1, -1) if text.endswith(after[:n])), 0)
 
 
 def _said(message: Message) -> list[str]:

@@ -13,7 +13,7 @@ from elbowroom.clean.find import find
 from elbowroom.clean.known import Known
 from elbowroom.decide.access import Rights
 from elbowroom.decide.ready import ready
-from elbowroom.decide.redaction import Redacted, redacted
+from elbowroom.decide.redaction import FEWEST, Redacted, redacted
 from elbowroom.errors import RedactionUnavailable
 from elbowroom.needs import Answer, Need, NeedRedaction
 from elbowroom.read.policy import Access, Policy, Redact, Tool
@@ -137,6 +137,15 @@ def test_a_secret_cut_between_chunks_is_found_in_both(shared: int):
     texts = [document.text for document in found.ready.request.documents]
     assert texts[:2] == ["The token [REDACTED:github_token#1]", "[REDACTED:github_token#1] ends."]
     assert texts[2] == f"[REDACTED:github_token#{2 if shared == 5 else 1}] again"
+
+
+@pytest.mark.parametrize("shared", [3, 4, 12])
+def test_nor_is_a_part_left_that_is_short(shared: int):
+    """What has so many characters and no more, as these keys have, is no secret with some of them there twice."""
+    cut = 12
+    found = done(talk(chunk(4, f"Is {KEY[:cut]}"), chunk(5, f"{KEY[cut - shared :]} ends.")))
+    texts = [document.text for document in found.ready.request.documents]
+    assert (texts == [f"Is {ONE}", f"{ONE} ends."]) == (shared >= FEWEST)
 
 
 def test_a_key_over_three_chunks_leaves_nothing_of_its_middle():
