@@ -34,8 +34,8 @@ def tokens(text: str, vocabulary: str = "o200k_base") -> int:
     return TOKENS.count_now(NeedCounts(vocabulary, (text,)))[0]
 
 
-def chat(*messages: tuple[str, str], documents: Any = None, **more: Any) -> Request:
-    """A request of (role, text) messages, read as the service reads it."""
+def chat(*messages: tuple[str, str | list[dict[str, Any]]], documents: Any = None, **more: Any) -> Request:
+    """A request of (role, text or parts) messages, read as the service reads it."""
     body: dict[str, Any] = {"model": "m", "messages": [{"role": role, "content": text} for role, text in messages]}
     return read({**body, **({} if documents is None else {"documents": documents}), **more})
 

@@ -111,6 +111,7 @@ def test_labels_keep_earlier_turns_from_the_model_that_sums_up(accepts: tuple[st
         setting(SUMMED, structs.replace(SMALL, accepts=("restricted",))), principal=CLEARED, summariser=accepts
     )
     outcome = drive_here(decide(chat(("user", early), ("assistant", "No."), QUESTION), inside), asked)
+    assert isinstance(outcome, Packed)
     assert outcome.decision.history_dropped
     note = "degraded: labels keep earlier turns from the model that sums up"
     assert (bool(asked.asked), note in outcome.decision.notes) == (told, not told)
@@ -192,6 +193,7 @@ def test_labels_keep_documents_from_a_reranker(accepts: tuple[str, ...], told: b
         return (1.0,) if isinstance(need, NeedRerank) else offline(TOKENS.count_now)(need)
 
     outcome = drive_here(decide(chat(QUESTION, documents=[RESTRICTED]), inside), answer)
+    assert isinstance(outcome, Packed)
     note = "degraded: labels keep documents from the reranker http"
     assert (outcome.decision.rerank is not None, note in outcome.decision.notes) == (told, not told)
 
