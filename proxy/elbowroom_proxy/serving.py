@@ -30,6 +30,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess, Process
 from elbowroom.errors import InvalidConfig
 from elbowroom_proxy import app, metrics
 from elbowroom_proxy import settings as configured
+from elbowroom_proxy.gathered import Protocol
 from elbowroom_proxy.ledgerconfig import check_workers
 from elbowroom_proxy.settings import Settings
 from elbowroom_proxy.stderr import Stderr
@@ -142,7 +143,7 @@ def _options(settings: Settings, host: str, port: int) -> dict[str, Any]:
     return {
         "host": host,
         "port": port,
-        "http": "httptools",
+        "http": Protocol,
         "ws": "none",
         "lifespan": "on",
         "access_log": False,
