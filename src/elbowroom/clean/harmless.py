@@ -14,7 +14,7 @@ from elbowroom.clean.neutralise import LIVE, REACH, Live, neutralise
 from elbowroom.clean.sanitise import JOINERS, sanitise
 
 _AROUND = REACH + 2  # what a rule looks at before its first character included
-_PART = 1 << 16  # characters that are looked at together: encoded, they are still near when they are searched
+_PART = 1 << 20  # characters that are looked at together
 _APART = 8192  # characters a suspect for which looking around each is cheaper than looking at all
 Spans = tuple[tuple[int, int], ...]  # code points
 

@@ -64,15 +64,14 @@ class Live:
         if self._suspect is None:
             return None
         found = misplaced(text)
-        done = place = 0
+        place = 0
         for match in self._suspect.finditer(data):
             if len(found) >= most:
                 return None
-            start, end = match.span()
-            place += len(data[done:start].decode())
-            length = len(data[start:end].decode())
-            found.append((place, place + length))
-            done, place = end, place + length
+            suspect = match.group().decode()
+            start = text.index(suspect, place)  # the same before that would have matched as well
+            place = start + len(suspect)
+            found.append((start, place))
         return sorted(found) if len(found) <= most else None
 
     def places(self, text: str) -> list[int]:

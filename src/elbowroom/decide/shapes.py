@@ -19,7 +19,7 @@ from msgspec import Raw, Struct, structs
 
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.message import encode
-from elbowroom.read.rawjson import decode, entries, views
+from elbowroom.read.rawjson import decode, entries, utf8, views
 
 NOTICE = "elbowroom_notice"  # the member that says what was cut, in JSON
 
@@ -106,7 +106,7 @@ def shapes(text: str, *, most: int, window: int, more: str = "") -> Iterator[Sha
 
 
 def _shapes(text: str, place: _Place) -> Iterator[Shape]:
-    raw = text.strip().encode("utf-8", "surrogatepass")
+    raw = utf8(text.strip())
     value = _open(raw)
     if value is not None:
         yield from _inside(value, len(raw), place)

@@ -21,6 +21,7 @@ _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _ANY = msgspec.json.Decoder()
 _UNREAD = msgspec.json.Decoder(msgspec.Raw)
+_PART = 1 << 18  # characters
 _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _BLANK = re.compile(r"[ \t\n\r]*")
@@ -94,6 +95,18 @@ def decode(data: bytes, param: str | None = None) -> Any:
             return _STANDARD.decode(data.decode())
         except (ValueError, RecursionError) as error:
             raise _invalid(error, param) from None
+
+
+def utf8(text: str) -> bytes:
+    """The text in UTF-8, halves of characters as they are.
+
+    Part by part, where it is large: for all at once Python makes room for three bytes a character, and moves the whole
+    into less.
+    """
+    if text.isascii():
+        return text.encode()
+    parts = range(0, len(text), _PART)
+    return b"".join([text[at : at + _PART].encode("utf-8", "surrogatepass") for at in parts])
 
 
 def is_json(text: str) -> bool:

@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from elbowroom.errors import InvalidRequest
-from elbowroom.read.rawjson import decode, elements, entries, is_json, members, unambiguous, whole
+from elbowroom.read.rawjson import decode, elements, entries, is_json, members, unambiguous, utf8, whole
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
 STRINGS = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates included
@@ -139,6 +139,7 @@ def test_numbers_beside_lone_surrogates_are_read_alike():
 
 
 @given(STRINGS)
+@example("é\ud800")
 def test_whole_replaces_halves_of_characters_and_nothing_else(text):
     cured = whole(text)
     cured.encode()
@@ -167,3 +168,8 @@ def test_json_is_json_and_half_of_it_is_not(text, ascii_only):
     written = json.dumps([text], ensure_ascii=ascii_only)
     assert is_json(written)
     assert not is_json(written[:-1])
+
+
+@pytest.mark.parametrize("text", ["", "plain", "é", "é退😀\ud800" * 1000, "a" * 300_000, "退😀" * 200_000 + "\ud800."])
+def test_utf8_is_all_of_the_text_halves_of_characters_too(text):
+    assert utf8(text) == text.encode("utf-8", "surrogatepass")
