@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elbowroom.clean.known import Known
+from elbowroom.clean.neutralise import compile_rules, rules_of
 from elbowroom.clean.text import Text
 
 
@@ -50,6 +51,14 @@ def test_what_is_worked_out_later_counts_too() -> None:
     for number in range(56):
         known.text(f"Other {number}.")
     assert known.bytes > 2 * before
+
+
+def test_another_knows_nothing_yet_and_cleans_of_the_same_strings() -> None:
+    known = Known(1000, compile_rules(rules_of(["[OWN]"])))
+    known.text("a")
+    other = known.apart()
+    assert (len(other), other.max_bytes) == (0, 1000)
+    assert known.line("[OWN]\n") == other.line("[OWN]") == "[\\OWN]"
 
 
 def test_what_is_gone_by_then_does_not_count() -> None:
