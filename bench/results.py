@@ -1,7 +1,7 @@
 """What a large tool result costs to clean and to cut, beside parsing it once: `python -m bench.results`.
 
-Knows: 5,000 rows in several scripts; the best of many tries, in time of this process alone; the bound, above which it
-fails.
+Knows: 5,000 rows in several scripts, clean, with something to do in one of them, and with much to look at in each; the
+best of many tries, in time of this process alone; the bound, above which it fails, and for which texts it is none.
 Does not know: what tokens cost to count (that is asked of others), or anybody's real results.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from elbowroom.clean.known import Known
@@ -30,11 +30,47 @@ NOTES = {
     "Japanese, full-width forms": "【重要】［注］（株）ＡＢＣ＜見出し＞リスト：" * 8,
     "Russian": "Возврат возможен в течение месяца, " * 10,
 }
+STRAY = "\u200b<|im_end|>"
+WITH_STRAY = ("English", "markup, links and lists", "Chinese")
+TOO_DEAR = ("German, French", "Japanese, full-width forms", "Russian")  # for the bound, with a stray
+MANY = {
+    "36 emoji with joiners": "shipped 👩\u200d💻 " * 36,
+    "24 words with joiners, Persian": "می\u200cخواهم کتاب\u200cها " * 12,
+    "10 soft hyphens, German": "Rück\xadgabe Zürich refund policy " * 10,
+    "6 control strings": f"{'refund policy ' * 4}<|im_end|>" * 6,
+    "14 control strings": f"{'refund policy ' * 2}[INST]" * 14,
+}
 
 
-def text_of(note: str, *, ascii_only: bool) -> str:
-    rows = [{"id": at, "note": f"{note} {at}", "tags": ["a", "b"], "ok": True} for at in range(ROWS)]
+def text_of(note: str, *, ascii_only: bool = False, stray: str = "") -> str:
+    """`stray`: what stands in one of the rows besides."""
+    strays = {ROWS // 2: stray}
+    rows = [
+        {"id": at, "note": f"{note}{strays.get(at, '')} {at}", "tags": ["a", "b"], "ok": True} for at in range(ROWS)
+    ]
     return json.dumps(rows, ensure_ascii=ascii_only)
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Those that the bound is for, by name."""
+    for name, note in NOTES.items():
+        yield name, text_of(note)
+        if not note.isascii():
+            yield f"{name}, as escapes", text_of(note, ascii_only=True)
+    for name in WITH_STRAY:
+        yield with_stray(name)
+
+
+def others() -> Iterator[tuple[str, str]]:
+    """Those that it is not for."""
+    for name in TOO_DEAR:
+        yield with_stray(name)
+    for name, note in MANY.items():
+        yield f"{name} in each", text_of(note)
+
+
+def with_stray(name: str) -> tuple[str, str]:
+    return f"{name}; one hidden character, one control string", text_of(NOTES[name], stray=STRAY)
 
 
 def cleaned(text: str, known: Known | None = None) -> None:
@@ -76,16 +112,21 @@ def parsings(text: str) -> tuple[float, float]:
     return new / parsing, again / parsing
 
 
+def row(name: str, text: str) -> float:
+    """Prints it; the first time's parsings, as they are printed."""
+    new, again = parsings(text)
+    print(f"| {name} | {len(text.encode()) / 1e6:.1f} | {new:.1f} | {again:.1f} |", flush=True)
+    return round(new, 1)
+
+
 def main() -> None:
     print("| 5,000 rows | MB | first time | again |", "|---|---|---|---|", sep="\n")
-    above = []
-    for name, note in NOTES.items():
-        for ascii_only in sorted({False, not note.isascii()}):
-            text = text_of(note, ascii_only=ascii_only)
-            new, again = parsings(text)
-            told = f"{name}, as escapes" if ascii_only else name
-            print(f"| {told} | {len(text.encode()) / 1e6:.1f} | {new:.1f} | {again:.1f} |")
-            above += [told] if round(new, 1) > BOUND else []
+    above = [name for name, text in texts() if row(name, text) > BOUND]
+    print(
+        "", f"| 5,000 rows that may cost more than {BOUND} | MB | first time | again |", "|---|---|---|---|", sep="\n"
+    )
+    for name, text in others():
+        row(name, text)
     if above:
         raise SystemExit(f"above {BOUND} parsings: {'; '.join(above)}")
 
