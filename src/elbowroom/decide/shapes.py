@@ -34,6 +34,7 @@ _QUOTED_UNIT = re.compile(
     r"(?:[^\\]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[^u])"
     rf"{{1,{_LONGEST}}}"
 )
+_ESCAPE = len(r"\u0000")
 _RULE = "-|: \t\r\n"  # what the line below a Markdown table's header consists of
 _DELIMITERS = ",\t;|"
 
@@ -278,6 +279,10 @@ def _sentences(text: str) -> list[str]:
 
 def _quoted_sentences(text: str) -> list[str]:
     """The same of what stands between a JSON string's quotes; an escape that is cut off at the end is left out."""
+    at = text.rfind("\\", max(0, len(text) - _ESCAPE + 1))
+    begins = at >= 0 and (at - len(text[:at].rstrip("\\"))) % 2 == 0  # and is not what another one stands before
+    if begins and text[at + 1 : at + 2] in ("", "u"):
+        text = text[:at]
     return [unit for piece in _QUOTED_BORDER.split(text) for unit in _QUOTED_UNIT.findall(piece)]
 
 

@@ -87,6 +87,7 @@ def test_an_escape_is_never_read_and_written_anew(text: str):
 
 
 @example(pieces=["\\" * 1500, "b"], window=1202, ascii_only=True)
+@example(pieces=[*"😀😀😀\n😀", '"', '"', "\n", "退", "u0041"], window=21, ascii_only=True)
 @settings(max_examples=200)
 @given(
     st.lists(
