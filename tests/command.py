@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import structlog
 
 from tests.servers import script
 
@@ -53,11 +52,10 @@ Here = Callable[..., Done]
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Here]:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
     """The command in this process, for what need not pay for one of its own: `here(*words, **environment)`."""
     from elbowroom_proxy.__main__ import main
 
-    before = structlog.get_config()
     monkeypatch.chdir(tmp_path)
 
     def run(*words: str | Path, **more: str) -> Done:
@@ -70,5 +68,4 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
             status = main([str(word) for word in words])
         return Done(status, *capsys.readouterr())
 
-    yield run
-    structlog.configure(**before)
+    return run

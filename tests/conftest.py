@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import redis
+import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.servers import RedisServer, in_ci
@@ -22,6 +23,14 @@ settings.register_profile(
     "house", deadline=None, derandomize=in_ci(), database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("house")
+
+
+@pytest.fixture(autouse=True)
+def _logging() -> Iterator[None]:
+    """Commands and servers say how the whole process logs: that ends with the test."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
 
 
 @pytest.fixture(scope="session")
