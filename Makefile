@@ -4,8 +4,9 @@ BIN := .venv/bin
 STAMP := .venv/.stamp
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
 # Three at once, also on two cores: many tests wait for servers that they start.
-# What shares a server that is slow to start is a group, which one of them takes.
-TESTS := $(BIN)/python -m pytest -n 3 --dist loadgroup -q
+# A file's tests share servers that are slow to start, so one of them takes the file; in order, so that the slow ones,
+# which stand first, do not come last.
+TESTS := $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q
 # Tests start dozens of servers: each would otherwise compile its libraries anew, which takes seconds.
 unexport PYTHONDONTWRITEBYTECODE
 

@@ -18,8 +18,6 @@ from tests.fleet import Fleet, Line, key_of, only
 from tests.servers import RedisServer
 from tests.storm import Storm
 
-pytestmark = pytest.mark.xdist_group("fleet")
-
 MANY, ROOM = 50, 3
 TOKENS = AROUND + 1 + MAXIMUM  # of the smallest request without a cap
 MONEY = (AROUND + 1) * INTO + MAXIMUM * OUT  # micro-USD of it

@@ -26,8 +26,6 @@ from tests.upstream import (
     streamed,
 )
 
-pytestmark = pytest.mark.xdist_group("citations")
-
 TESTS = Path(__file__).parents[1]
 POLICY = (TESTS.parent / "config" / "policy.yaml").read_text("utf-8")
 ANSWER = "退款 in 14 days [S1][S9], see ![x](https://evil.example/p?q=1) and https://kb.example/2."

@@ -17,8 +17,6 @@ from tests.proxy import config, wait_until
 from tests.servers import Elbowroom
 from tests.upstream import WAIT
 
-pytestmark = pytest.mark.xdist_group("keys")
-
 HELLO = {"model": "demo-small", "messages": [{"role": "user", "content": "hello"}]}
 TEAM = ("--org", "acme", "--team", "support")
 

@@ -13,8 +13,6 @@ from tests.providers import AnthropicSays
 from tests.proxy import SECRET, RunningProxy
 from tests.upstream import WAIT, FakeUpstream, answer_stream
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 PROVIDER = AnthropicSays()
 
 

@@ -20,8 +20,6 @@ from tests.payloads import PAYLOADS, shared_payloads
 from tests.proxy import RunningProxy, config
 from tests.upstream import WAIT, FakeUpstream, Seen, answer_json, completion
 
-pytestmark = pytest.mark.xdist_group("payloads")
-
 HARMLESS = "Refunds are paid within fourteen days."
 POLICY = """\
 tools: {search_kb: {returns: documents}, readings: {}}

@@ -18,8 +18,6 @@ from tests.desk import KEY, Open, RunningDesk, SomeKeys, unread
 from tests.proxy import Run, config, wait_until
 from tests.upstream import WAIT
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 AUDITOR = Principal("ann", role="auditor", keyed=True)
 PLAIN, LOUD, UNREAD = "1" * 32, "2" * 32, "3" * 32
 # Each would put `owned` into the title, if it was ever more than text.

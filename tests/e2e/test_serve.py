@@ -20,8 +20,6 @@ from tests.proxy import config, wait_until
 from tests.servers import Elbowroom
 from tests.upstream import WAIT, FakeUpstream, answer_stream, streamed
 
-pytestmark = pytest.mark.xdist_group("serve")
-
 ZH: Any = {"role": "user", "content": "退款多久到账？"}
 ZH_DOCUMENT = {"id": "zh", "text": "退款在十四天内到账。包裹每周一发出。", "url": "https://kb.example/zh"}
 

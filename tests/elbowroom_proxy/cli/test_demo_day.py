@@ -10,8 +10,6 @@ import pytest
 from elbowroom_proxy.cli.demo_day import INCIDENTS, MOST
 from tests.command import Here, elbowroom
 
-pytestmark = pytest.mark.xdist_group("demo_day")
-
 DATE = "2026-11-02"
 CLIENTS = {"stale": "portal-1542", "foreign": "wechat-1118", "invented": "portal-0935", "result": "chat-1304"}
 

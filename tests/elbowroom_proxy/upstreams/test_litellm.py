@@ -18,8 +18,6 @@ from tests.command import environment
 from tests.providers import AnthropicSays, GeminiSays
 from tests.upstream import Answer, FakeUpstream, answer_json, answer_stream
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 ANTHROPIC, GEMINI = AnthropicSays(), GeminiSays()
 
 
