@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,9 +29,11 @@ settings.load_profile("house")
 @pytest.fixture(autouse=True)
 def _logging() -> Iterator[None]:
     """Commands and servers say how the whole process logs: that ends with the test."""
-    before = structlog.get_config()
+    before, root = structlog.get_config(), logging.getLogger()
     yield
     structlog.configure(**before)
+    for handler in [one for one in root.handlers if one.name == "elbowroom"]:
+        root.removeHandler(handler)
 
 
 @pytest.fixture(scope="session")

@@ -45,12 +45,8 @@ def test_serve_serves_until_it_is_told_to_stop(tmp_path, monkeypatch, capsys):
     server = serving.server(found, "127.0.0.1", free_port())
     server.should_exit = True  # it starts, and is told so at once
     monkeypatch.setattr(serving, "server", lambda *_: server)
-    previous = structlog.get_config()
-    try:
-        serving.serve(tmp_path / "elbowroom.yaml", "127.0.0.1", free_port())
-        structlog.get_logger("elbowroom").info("request", text="退款")
-    finally:
-        structlog.configure(**previous)
+    serving.serve(tmp_path / "elbowroom.yaml", "127.0.0.1", free_port())
+    structlog.get_logger("elbowroom").info("request", text="退款")
     assert server.started
     line = json.loads(capsys.readouterr().err.splitlines()[-1])
     assert (line["event"], line["level"], line["text"]) == ("request", "info", "退款")
@@ -157,11 +153,7 @@ def test_a_worker_that_is_slow_to_load_is_not_taken_for_dead(tmp_path: Path, mon
     waited: list[int] = []
     monkeypatch.setattr(serving._Workers, "run", lambda self: waited.append(self.config.timeout_worker_healthcheck))
     monkeypatch.setenv(metrics.TOGETHER, "")
-    previous = structlog.get_config()
-    try:
-        serving.serve(tmp_path / "elbowroom.yaml", "127.0.0.1", 0, workers=2)
-    finally:
-        structlog.configure(**previous)
+    serving.serve(tmp_path / "elbowroom.yaml", "127.0.0.1", 0, workers=2)
     assert waited == [serving.PATIENCE]
     assert serving.PATIENCE >= 60
 
@@ -250,18 +242,14 @@ class Pieces(io.StringIO):
 
 def test_a_line_is_written_in_one_piece(monkeypatch):
     """Unbuffered, as in the image, each piece is a call of its own, and another worker may write between two."""
-    previous, err = structlog.get_config(), Pieces()
+    err = Pieces()
     monkeypatch.setattr(sys, "stderr", err)
+    serving.log_to_stderr()
+    structlog.get_logger().info("one", text="a\nb")
     try:
-        serving.log_to_stderr()
-        structlog.get_logger().info("one", text="a\nb")
-        try:
-            raise ValueError("two\nlines")
-        except ValueError:
-            logging.getLogger("some.library").exception("two %s", "words")
-    finally:
-        structlog.configure(**previous)
-        logging.getLogger().handlers = [one for one in logging.getLogger().handlers if one.name != "elbowroom"]
+        raise ValueError("two\nlines")
+    except ValueError:
+        logging.getLogger("some.library").exception("two %s", "words")
     assert all(piece.endswith("\n") and piece.count("\n") == 1 for piece in err.pieces)
     first, second = map(json.loads, err.pieces)
     assert (first["event"], first["level"], first["text"]) == ("one", "info", "a\nb")

@@ -39,6 +39,18 @@ def written(folder):
     return [json.loads(found.body) for line in lines if (found := parse(line)) is not None]
 
 
+class Slow:
+    """A time whose writing waits until it is told to go on."""
+
+    def __init__(self):
+        self.reached, self.released = threading.Event(), threading.Event()
+
+    def __str__(self):
+        self.reached.set()
+        self.released.wait(30)
+        return "2026-03-01"
+
+
 async def test_what_is_queued_is_on_disk_after_close(tmp_path):
     sink = sink_at(tmp_path / "a" / "traces")
     records = [record(n) for n in range(20)]
@@ -70,41 +82,27 @@ async def test_two_writers_share_a_folder_and_no_file(tmp_path):
 
 
 async def test_a_full_queue_says_so_and_waits_for_nothing(tmp_path):
-    reached, released = threading.Event(), threading.Event()
-
-    class Slow:
-        def __str__(self):
-            reached.set()
-            released.wait(30)
-            return "2026-03-01"
-
+    slow = Slow()
     sink = sink_at(tmp_path, max_queue=1)
-    assert sink.write({"time": Slow()})
-    assert reached.wait(30)
+    assert sink.write({"time": slow})
+    assert slow.reached.wait(30)
     assert sink.write(record(1))
     assert not sink.write(record(2))
-    released.set()
+    slow.released.set()
     await sink.close()
     assert [one["trace_id"] for one in written(tmp_path)] == ["t1"]
 
 
 async def test_a_full_batch_waits_for_no_others(tmp_path, monkeypatch):
-    reached, released = threading.Event(), threading.Event()
-
-    class Slow:
-        def __str__(self):
-            reached.set()
-            released.wait(30)
-            return "2026-03-01"
-
+    slow = Slow()
     sink = sink_at(tmp_path)
-    sink.write({"time": Slow()})
-    assert reached.wait(30)
+    sink.write({"time": slow})
+    assert slow.reached.wait(30)
     monkeypatch.setattr("elbowroom_proxy.sinks.jsonl.BATCH", 2)
     monkeypatch.setattr("elbowroom_proxy.sinks.jsonl.GATHER", 3600.0)
     for number in (1, 2, 3, 4):
         sink.write(record(number))
-    released.set()
+    slow.released.set()
     wait_until(lambda: written(tmp_path) == [record(1), record(2)])
     await sink.close()
     assert written(tmp_path) == [record(1), record(2), record(3), record(4)]
