@@ -284,7 +284,9 @@ async def test_who_finds_no_place_waits_and_who_finds_no_place_to_wait_is_refuse
     with pytest.raises(Overloaded):
         await upstream.send(wired.call())
     await first.close()
-    assert (await second).status == 200
+    waited = await second
+    assert waited.status == 200
+    await read(waited)
 
 
 async def test_it_is_said_when_a_request_leaves_and_not_before(wired: Wired):
@@ -299,7 +301,7 @@ async def test_it_is_said_when_a_request_leaves_and_not_before(wired: Wired):
         await upstream.send(structs.replace(wired.call(), begins=lambda: begun.append("refused")))
     assert begun == ["first"]
     await first.close()
-    await second
+    await read(await second)
     assert begun == ["first", "second"]
 
 
