@@ -26,7 +26,7 @@ from elbowroom.errors import InvalidRequest
 from elbowroom_proxy.indexes._questions import overview, where
 from elbowroom_proxy.ports import Mark, Place
 
-VERSION = 2  # of the tables; another row is another version
+VERSION = 3  # of the tables; another row is another version
 FILE = "index.sqlite"
 PATIENCE = 5.0  # seconds that a reader waits where a writer is just finishing
 
@@ -35,6 +35,7 @@ _ROW = ", ".join(_COLUMNS)
 _DROPPED = _COLUMNS.index("dropped")  # the one that is no plain value
 _PLACE = "folders.path, files.name, rows.offset, rows.length"
 _FROM = "FROM rows JOIN files ON files.id = rows.file JOIN folders ON folders.id = files.folder"
+# Most rows have no id of the client's and no conversation: what an index says of them is not asked for.
 _TABLES = f"""
 CREATE TABLE folders (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
 CREATE TABLE files (
@@ -47,11 +48,11 @@ CREATE TABLE drops (row INTEGER NOT NULL, reason TEXT NOT NULL, n INTEGER NOT NU
 CREATE INDEX drops_by_reason ON drops (reason, row);
 CREATE INDEX rows_by_file ON rows (file);
 CREATE INDEX rows_by_time ON rows (kind, at, id);
-CREATE INDEX rows_by_tenant ON rows (tenant, kind, at, id);
+CREATE INDEX rows_by_tenant ON rows (tenant, kind, at, id) WHERE tenant IS NOT NULL;
 CREATE INDEX rows_by_trace ON rows (trace_id);
 CREATE INDEX rows_by_request ON rows (request_id);
-CREATE INDEX rows_by_client ON rows (client_request_id);
-CREATE INDEX rows_by_conversation ON rows (conversation_id);
+CREATE INDEX rows_by_client ON rows (client_request_id) WHERE client_request_id IS NOT NULL;
+CREATE INDEX rows_by_conversation ON rows (conversation_id) WHERE conversation_id IS NOT NULL;
 """
 
 

@@ -12,6 +12,7 @@ import pytest
 from elbowroom.account.search import Filters, Scope
 from elbowroom_proxy.crawl import Crawl
 from elbowroom_proxy.indexes import sqlite
+from elbowroom_proxy.indexes._questions import where
 from elbowroom_proxy.indexes.sqlite import FILE, VERSION, SqliteIndex, build
 from tests.records import put, told
 
@@ -138,3 +139,19 @@ def test_an_index_that_cannot_be_anywhere_is_an_error(folder, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", os.fspath(folder / "2026-03-01-1-0000.jsonl"))
     with pytest.raises(OSError):
         SqliteIndex(folder / "none")
+
+
+@pytest.mark.parametrize(
+    ("sought", "by"),
+    [
+        (Filters(conversation="c"), {"rows_by_conversation"}),
+        (Filters(id="x"), {"rows_by_trace", "rows_by_request", "rows_by_client"}),
+        (Filters(tenant="t"), {"rows_by_tenant"}),
+    ],
+)
+def test_what_only_some_rows_have_is_found_by_its_index(folder, sought, by):
+    build(folder).close()
+    holds, values = where(sought, Scope())
+    with closing(sqlite3.connect(folder / FILE)) as db:
+        plan = db.execute(f"EXPLAIN QUERY PLAN SELECT id FROM rows WHERE {holds}", values).fetchall()
+    assert by <= {word for *_, step in plan for word in step.split()}
