@@ -82,7 +82,8 @@ class Metrics:
             ["model", "query_class", "status"],
             registry=registry,
         )
-        self.open = Gauge(
+        self.open = 0  # requests being worked on: a plain number, since every request changes it twice
+        working = Gauge(
             "elbowroom_requests_open", "Chat requests being worked on", registry=registry, multiprocess_mode="livesum"
         )
         self.overhead = Histogram(
@@ -167,7 +168,8 @@ class Metrics:
         # To look a child up costs the library more than to count.
         self._ended = cache(self.requests.labels)
         self._watched: list[_Watched] = []
-        self._gauged: list[tuple[Gauge, Callable[[], float]]] = []  # the same, of numbers that fall as well
+        # The same, of numbers that fall as well.
+        self._gauged: list[tuple[Gauge, Callable[[], float]]] = [(working, lambda: self.open)]
 
     def watch(self, tokens: Texts) -> None:
         """Shows those counters too."""
@@ -235,7 +237,7 @@ class Metrics:
 
     def tell(self, told: Mapping[str, Any]) -> None:
         """Counts one request by its trace record."""
-        self.open.dec()
+        self.open -= 1
         status = "disconnected" if told["disconnected"] else str(told["status"])
         self._ended(told["model"] or "", told["query_class"] or "", status).inc()
         for name, histogram in (("overhead", self.overhead), ("total", self.duration)):

@@ -107,7 +107,7 @@ class Story:
         self._calibration = calibration or Calibration()
         self._clock = perf_counter()
         self._timings: dict[str, float] = {}
-        metrics.open.inc()
+        metrics.open += 1
 
     def restart(self) -> None:
         """The request is read to its end: times count from here, not from a slow client's first byte."""

@@ -122,7 +122,7 @@ async def test_many_that_leave_leave_nothing_behind(
     for seen in list(upstream.requests):
         assert await asyncio.to_thread(seen.gone.wait, SECOND)
     await asyncio.to_thread(wait_until, lambda: len(proxy.traces()) == before + 20)
-    assert proxy.service.metrics.registry.get_sample_value("elbowroom_requests_open") == 0
+    assert proxy.service.metrics.open == 0
     answer = await async_client.chat.completions.create(model="fake", messages=[QUESTION])
     assert answer.choices[0].message.content == "fine"
     await asyncio.to_thread(wait_until, lambda: len(proxy.traces()) == before + 21)

@@ -36,7 +36,8 @@ def value(metrics: Metrics, name: str, **labels: str) -> float | None:
 
 def test_a_request_is_counted_by_its_record():
     metrics = Metrics()
-    metrics.open.inc()
+    metrics.open += 1
+    assert value(metrics, "elbowroom_requests_open") == 1
     metrics.tell(TOLD)
     assert value(metrics, "elbowroom_requests_open") == 0
     labels = {"model": "demo-small", "query_class": "general", "status": "200"}

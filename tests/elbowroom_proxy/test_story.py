@@ -167,7 +167,7 @@ def test_a_story_that_ended_before_it_began(story, sink, metrics):
         {"code": "request_too_large", "message": "too large", "param": None},
     )
     assert (record["model"], record["upstream"], record["subject"]) == (None, None, None)
-    assert metrics.registry.get_sample_value("elbowroom_requests_open") == 0
+    assert metrics.open == 0
 
 
 def test_an_answer_without_evidence_has_no_citations_to_check(story, sink):
