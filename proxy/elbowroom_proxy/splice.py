@@ -31,12 +31,12 @@ def read(data: bytes, decoder: msgspec.json.Decoder[T]) -> T | None:
         return None
 
 
-def quote(text: str) -> bytes:
-    """A JSON string of it; lone surrogates stay escapes."""
+def quote(value: object) -> bytes:
+    """The JSON of a text, or of what holds some; lone surrogates stay escapes."""
     try:
-        return msgspec.json.encode(text)
+        return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return json.dumps(text).encode()
+        return json.dumps(value).encode()
 
 
 class Child(NamedTuple):

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any, Protocol
 
-import msgspec
 import structlog
 from msgspec import structs
 
@@ -26,7 +25,7 @@ from elbowroom.read.policy import Policy
 from elbowroom.records import Count, Decision, Model, Principal, Request
 from elbowroom.write.citations import Citation
 from elbowroom.write.links import Link
-from elbowroom_proxy import ids, wire
+from elbowroom_proxy import ids, splice, wire
 from elbowroom_proxy.budget import Budget
 from elbowroom_proxy.calibration import Calibration, too_long
 from elbowroom_proxy.metrics import OUTSIDE, TOO_LONG, UNMAPPED, Metrics
@@ -139,7 +138,7 @@ class Story:
         """JSON for the client who asked how its request was decided."""
         if self.request is None or not self.request.context.explain:
             return None
-        return msgspec.json.encode(report(record(self.decision, self._facts())))
+        return splice.quote(report(record(self.decision, self._facts())))
 
     def end(self) -> None:
         """Tells: at once, or as soon as the count is known and the hold settled. Idempotent."""

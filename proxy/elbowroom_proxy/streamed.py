@@ -340,7 +340,7 @@ def _notes(reader: Reader, *, annotated: bool) -> dict[str, Any]:
 
 
 def _encoded(notes: Mapping[str, Any]) -> dict[str, bytes]:
-    return {name: msgspec.json.encode(value) for name, value in notes.items()}
+    return {name: splice.quote(value) for name, value in notes.items()}
 
 
 def _without_usage(data: bytes) -> bytes:

@@ -110,7 +110,7 @@ def _noted(body: bytes, position: int, message: _Message, reader: Reader) -> byt
     if notes := reader.annotations():
         body = _annotated(body, position, message, notes)
     if flagged := reader.flagged():
-        body = splice.add(body, FLAGS, msgspec.json.encode(flagged), *path)
+        body = splice.add(body, FLAGS, splice.quote(flagged), *path)
     return body
 
 
@@ -130,7 +130,7 @@ def _said(choice: _Choice) -> list[contents.Text]:
 
 def _annotated(body: bytes, position: int, message: _Message, notes: list[dict[str, Any]]) -> bytes:
     path = ("choices", position, "message")
-    value = msgspec.json.encode(notes)
+    value = splice.quote(notes)
     if isinstance(message.annotations, list) and message.annotations:
         theirs = splice.find(body, *path, "annotations")
         return body[: theirs.end - 1].rstrip() + b"," + value[1:] + body[theirs.end :]

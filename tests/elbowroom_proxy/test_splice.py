@@ -110,6 +110,7 @@ def test_read_takes_lone_surrogates_and_refuses_the_rest(data: bytes, value: obj
 @given(st.text(st.characters(exclude_categories=())))
 def test_quote_keeps_every_character(text: str):
     assert json.loads(splice.quote(text)) == text
+    assert json.loads(splice.quote({text: [text, 1]})) == {text: [text, 1]}
 
 
 def test_a_member_goes_from_inside():

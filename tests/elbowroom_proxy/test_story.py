@@ -239,6 +239,12 @@ def test_a_report_is_for_who_asked_and_names_nothing_that_was_denied(story):
     assert b"denied" not in report
 
 
+def test_half_a_character_in_a_tools_name_is_reported_as_it_is(story):
+    story.request = request(explain=True)
+    story.decision = msgspec.structs.replace(decision(), tools_removed=("pay\ud83d",))
+    assert json.loads(story.report())["tools_removed"] == ["pay\ud83d"]
+
+
 def test_times_begin_when_the_request_is_read(story, sink):
     story.restart()
     story.end()

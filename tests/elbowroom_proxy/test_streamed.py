@@ -397,6 +397,14 @@ def test_what_should_not_be_trusted_is_named_beside_the_annotations():
     assert [link.host for link in it.foreign_links] == ["evil.example"]
 
 
+def test_half_a_character_in_a_host_ends_no_stream():
+    sent = event(chunk({"content": "https://evil\udc00.example/x"}), ensure_ascii=True) + stream()
+    out = run(streamed(verify=True), sent)
+    (flags,) = [flags for one in values(out) if (flags := one["choices"][0]["delta"].get("elbowroom_flags"))]
+    assert [link["host"] for link in flags["links"]] == ["evil\udc00.example"]
+    assert b'"finish_reason":"stop"' in out
+
+
 def test_an_invented_marker_is_stripped_and_places_are_those_of_what_is_left():
     it = streamed(verify=True, invented="strip")
     parsed = values(run(it, stream("a [", "S9", "] b [S1]", "[S7]")))

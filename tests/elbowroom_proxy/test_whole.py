@@ -120,6 +120,14 @@ def test_text_in_parts_is_read_like_any_other():
     assert read(json.dumps(completion([thinking])).encode()).citations == ()
 
 
+def test_half_a_character_in_what_is_added_does_no_harm():
+    sources = (Source("S1", "kb-1", "half \ud83d", "https://kb.example/1", "kb"),)
+    body = json.dumps(completion("[S1] https://evil\udc00.example/x", annotations=[OWN])).encode()
+    message = json.loads(whole(body, Watch(sources, hosts_allowed=())).body)["choices"][0]["message"]
+    assert message["annotations"][1]["url_citation"]["title"] == "half \ud83d"
+    assert [link["host"] for link in message["elbowroom_flags"]["links"]] == ["evil\udc00.example"]
+
+
 def test_links_to_strangers_are_named():
     answer = read(json.dumps(completion("[x](https://kb.example/9) <img src=//evil.example/p>")).encode())
     links = json.loads(answer.body)["choices"][0]["message"]["elbowroom_flags"]["links"]
