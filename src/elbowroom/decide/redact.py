@@ -1,7 +1,7 @@
 """Values that an operator does not want a model to see, dropped from a tool's JSON by their paths.
 
-Knows: what a path means: names joined by dots, `*` for any name, and lists passed through, so that `rows.mail` is the
-mail of every row.
+Knows: what a path means: names joined by dots, `*` for any name (one that is called so hides no other), and lists
+passed through, so that `rows.mail` is the mail of every row.
 Does not know: what the values are, or whose. A text of which nothing is dropped comes back as it is; else it is written
 anew, and says the same.
 """
@@ -46,15 +46,18 @@ def _without(text: str, paths: Sequence[str]) -> tuple[str, int] | None:
 
 
 def _drop(value: Any, path: Sequence[str]) -> int:
-    """Drops them in place; how many."""
-    if isinstance(value, list):
-        return sum(_drop(one, path) for one in value)
-    if not isinstance(value, dict):
-        return 0
-    name, *rest = path
-    names = [name] if name in value else list(value) if name == "*" else []
-    if rest:
-        return sum(_drop(value[one], rest) for one in names)
-    for one in names:
-        del value[one]
-    return len(names)
+    """Drops them in place; how many. It does not call itself: a result may be as deep as a parser takes."""
+    dropped, pending = 0, [(value, path)]
+    while pending:
+        one, (name, *rest) = pending.pop()
+        if isinstance(one, list):
+            pending += [(inside, (name, *rest)) for inside in one]
+        elif isinstance(one, dict):
+            names = list(one) if name == "*" else [name] if name in one else []
+            if rest:
+                pending += [(one[inside], rest) for inside in names]
+                continue
+            dropped += len(names)
+            for gone in names:
+                del one[gone]
+    return dropped

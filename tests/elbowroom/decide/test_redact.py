@@ -30,6 +30,18 @@ def test_a_path_goes_through_lists_and_objects():
     assert kept(ROWS, "nowhere", "total.deeper") == (ROWS, 0)
 
 
+def test_a_member_that_is_called_as_any_name_hides_no_other():
+    value = {"*": {"note": 1}, "a": {"note": "hers"}, "*.note": 2}
+    assert kept(value, "*.note") == ({"*": {}, "a": {}, "*.note": 2}, 2)
+    assert kept([value], "*") == ([{}], 3)
+
+
+@pytest.mark.parametrize(("before", "behind", "path"), [("[", "]", "a"), ('{"b":', "}", "b." * 800 + "a")])
+def test_no_depth_is_too_deep_that_a_parser_takes(before: str, behind: str, path: str):
+    text = before * 800 + '{"a":"hers"}' + behind * 800
+    assert without_paths(text, (path,)) == (before * 800 + "{}" + behind * 800, 1)
+
+
 def test_where_nothing_is_dropped_the_bytes_are_the_tools_own():
     assert without_paths(' {"a": 1.0,  "b":"\\u00e9"} ', ("c",)) == (' {"a": 1.0,  "b":"\\u00e9"} ', 0)
     assert without_paths(' {"a": 1.0,  "b":"\\u00e9"} ', ("a",)) == ('{"b":"é"}', 1)
