@@ -74,16 +74,22 @@ def _begins(role: str, in_turns: bool) -> bool:
 
 
 def _callers(request: Request) -> dict[int, tuple[int, str]]:
-    """For each result: the nearest assistant message before it that made the call, and the name that was called."""
-    calls: dict[tuple[str, str], tuple[int, str]] = {}  # (role of the answer, id or name) -> who called what
+    """For each result: the nearest assistant message before it that made the call, and the name that was called.
+
+    Where several calls of one message have the same id, or none to speak of, their results come in their order.
+    """
+    calls: dict[tuple[str, str], list[tuple[int, str]]] = {}  # (role of the answer, id or name) -> who called what
     callers = {}
     for i, message in enumerate(request.messages):
         if message.role == "assistant":
+            made: dict[tuple[str, str], list[tuple[int, str]]] = {}
             for key, name in _calls(message.value):
-                calls[key] = (i, name)
+                made.setdefault(key, []).append((i, name))
+            calls.update(made)
         answers = message.value.get("tool_call_id" if message.role == "tool" else "name")
         if answers is not None and (message.role, answers) in calls:
-            callers[i] = calls[message.role, answers]
+            waiting = calls[message.role, answers]
+            callers[i] = waiting.pop(0) if len(waiting) > 1 else waiting[0]
     return callers
 
 

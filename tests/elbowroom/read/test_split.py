@@ -1,6 +1,7 @@
 """Every message is in one part, and no call is parted from its result."""
 
 import json
+from itertools import zip_longest
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,8 +21,10 @@ def said(role, content="x", **more):
 
 
 def call(*ids, names=()):
-    named = dict(zip(ids, names, strict=False))
-    calls = [{"id": i, "type": "function", "function": {"name": named.get(i, "f"), "arguments": "{}"}} for i in ids]
+    calls = [
+        {"id": i, "type": "function", "function": {"name": name or "f", "arguments": "{}"}}
+        for i, name in zip_longest(ids, names)
+    ]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
@@ -95,6 +98,15 @@ def test_an_id_that_was_used_before_means_the_nearest_call():
     request = request_of(said("user"), call("a"), result("a"), said("user"), call("a", names=("g",)), result("a"))
     assert split(request) == Split((), (), ((0, 1, 2),), 3, ((4, 5),))
     assert tool_names(request) == {2: "f", 5: "g"}
+
+
+def test_several_calls_with_one_id_are_answered_in_their_order():
+    """Some upstreams give the empty one to all of a message."""
+    again = call("", "", names=("f", "h"))
+    request = request_of(
+        said("user"), call("", "", "", names=("f", "g", "h")), result(""), result(""), again, *[result("")] * 3
+    )
+    assert tool_names(request) == {2: "f", 3: "g", 5: "f", 6: "h", 7: "h"}
 
 
 def test_functions_of_the_older_form():
