@@ -39,6 +39,7 @@ _TEXT_ROOTS = frozenset(outer for _, outer, _ in _TEXT)
 _MUST_AGREE = ("text", "content", "page_content")
 _ID = _paths("id chunk_id id_ node.id_ doc_id document_id document.id document.doc_id")
 _METADATA = _paths("metadata meta attributes data node.metadata document.metadata")
+_LABELLED = (*_METADATA, *_paths("document node payload _source entity"))  # where a document's label may stand as well
 
 
 def read_documents(value: Any, max_documents: int) -> tuple[Document, ...]:
@@ -91,7 +92,7 @@ def _returned(value: Any, position: int) -> Document:
         pass
     kept = {name: item[name] for name in _KNOWN if name in item and _KNOWN[name][0](item[name]) is not None}
     text = next((text for _, value in _present(item, _TEXT) if (text := _readable(value)) is not None), None)
-    labelled = any("access" in where for where in (item, _lenient_metadata(item)) if where)
+    labelled = "access" in item or _overlooked(item) is not None
     name = _as_string(item.get("id"))
     return _document(
         {
@@ -110,10 +111,6 @@ def _readable(value: Any) -> str | None:
         return None if value is None or isinstance(value, dict) else _as_text(value, 0, "")
     except InvalidDocument:
         return None
-
-
-def _lenient_metadata(item: dict[str, Any]) -> dict[str, Any]:
-    return next((value for _, value in _present(item, _METADATA) if isinstance(value, dict)), {})
 
 
 def _as_json(value: Any) -> str:
@@ -206,8 +203,10 @@ def _found(item: dict[str, Any], position: int) -> dict[str, Any]:
 
 
 def _overlooked(item: dict[str, Any]) -> dict[str, Any] | None:
-    """A label in metadata that is not read, since other metadata comes first; `{}` for one that is no label."""
-    labels = [value.get("access") for _, value in _present(item, _METADATA) if isinstance(value, dict)]
+    """A label where nothing else is read: in metadata behind other metadata, beside the text in what wraps it; `{}` for
+    one that is no label.
+    """
+    labels = [value.get("access") for _, value in _present(item, _LABELLED) if isinstance(value, dict)]
     label = next((one for one in labels if one is not None), None)
     return None if label is None else _as_label(label) or {}
 

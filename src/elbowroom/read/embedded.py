@@ -24,6 +24,7 @@ from elbowroom.read.returned import returned
 from elbowroom.records import Document, Edit, Message, Request
 
 _PARTS = ("document", "search_result")
+_LABELS_DEPTH = 2  # objects in an object that `documents` looks into for a label
 _HOMES = ("user", "tool", "function")  # roles of messages that documents may come in, and go back to
 
 
@@ -92,7 +93,7 @@ def _parts(message: Message, index: int, first: int) -> tuple[list[Document], li
     parts: list[int] = []
     for at, part in enumerate(content if isinstance(content, list) else ()):
         item, where = _document_in(part) if part.get("type") in _PARTS else None, f"messages[{index}].content[{at}]"
-        if item is None and part.get("type") in _PARTS and part.get("access") is not None:
+        if item is None and part.get("type") in _PARTS and "access" in _shown(part):
             raise InvalidDocument(f"{where} has an access label and no text that could be held back.", param=where)
         if item is None:
             continue
@@ -103,7 +104,7 @@ def _parts(message: Message, index: int, first: int) -> tuple[list[Document], li
 
 def _document_in(part: Mapping[str, Any]) -> dict[str, Any] | None:
     """The document of a part, in a shape that `documents` knows; None where it has no text for us."""
-    shown = {name: part[name] for name in ("title", "id", "access") if part.get(name) is not None}
+    shown = _shown(part)
     if part["type"] == "search_result":
         source = part.get("source")
         return {**shown, "text": part.get("content"), **({"source": source} if source is not None else {})}
@@ -119,6 +120,14 @@ def _document_in(part: Mapping[str, Any]) -> dict[str, Any] | None:
     return {**shown, "text": source.get("content")} if source.get("type") == "content" else None
 
 
+def _shown(part: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands beside a part's text and is the document's; its label may stand in metadata or source as well."""
+    shown = {name: part[name] for name in ("title", "id") if part.get(name) is not None}
+    where = (one for one in (part, part.get("metadata"), part.get("source")) if isinstance(one, dict))
+    label = next((one["access"] for one in where if one.get("access") is not None), None)
+    return shown if label is None else {**shown, "access": label}
+
+
 def _opened(document: Mapping[str, Any]) -> dict[str, Any]:
     """Cohere's document: what it says is in `data`, as an object or as its JSON.
 
@@ -132,11 +141,18 @@ def _opened(document: Mapping[str, Any]) -> dict[str, Any]:
             data = {"text": data}
         if not isinstance(data, dict):
             data = {"text": document["data"]}
-        data.pop("access", None)
+        data = _unlabelled(data)
     if not isinstance(data, dict):
         return dict(document)
     own = {name: value for name, value in document.items() if name != "data"}
     return {**own, **data, **({"access": own["access"]} if own.get("access") is not None else {})}
+
+
+def _unlabelled(value: Any, depth: int = 0) -> Any:
+    """The value without labels, wherever a document's could stand."""
+    if not isinstance(value, dict) or depth > _LABELS_DEPTH:
+        return value
+    return {name: _unlabelled(one, depth + 1) for name, one in value.items() if name != "access"}
 
 
 def _without(message: Message, parts: list[int]) -> tuple[Message, int]:

@@ -193,6 +193,9 @@ def test_one_id_one_text():
         ({"metadata": {}, "attributes": {"access": {"tenant": "x"}}}, "access", {"tenant": "x"}),
         ({"metadata": {"access": None}, "meta": {"access": "internal"}}, "access", {}),
         ({"metadata": {"access": None}, "meta": {"access": None}}, "access", None),
+        ({"document": {"access": {"tenant": "x"}}}, "access", {"tenant": "x"}),
+        ({"node": {"access": "internal"}, "metadata": {}}, "access", {}),
+        ({"payload": {"access": {"tenant": "x"}}, "document": "d"}, "access", {"tenant": "x"}),
         ({"access": {"n": [1, "\ud800"], "\udfff": None}}, "access", {"n": [1, "\ufffd"], "\ufffd": None}),
         ({"chunk_index": 0}, "chunk_index", 0),
     ],
@@ -319,6 +322,7 @@ def test_a_label_that_cannot_be_read_still_stands_for_a_restriction():
     assert back({"text": "Paris.", "access": "everybody"}).access == {}
     assert back({"text": "Paris.", "metadata": {"access": 7}, "title": []}).access == {}
     assert back({"text": "Paris.", "access": {"label": "x"}, "title": []}).access == {"label": "x"}
+    assert back({"text": "Paris.", "metadata": {}, "meta": {"access": {"label": "x"}}, "title": []}).access == {}
     assert back({"text": "Paris.", "metadata": 7}).access is None
 
 

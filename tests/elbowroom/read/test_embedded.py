@@ -74,6 +74,8 @@ def test_a_file_that_has_a_label_is_refused():
     assert lifted(talk([ASKED, file])).homes == {}
     with pytest.raises(InvalidDocument, match="no text that could be held back"):
         lifted(talk([ASKED, {**file, "access": {"tenant": "acme"}}]))
+    with pytest.raises(InvalidDocument, match="no text that could be held back"):
+        lifted(talk([ASKED, {**file, "metadata": {"access": {"tenant": "acme"}}}]))
 
 
 def test_document_parts_leave_their_message():
@@ -211,8 +213,23 @@ MINE, ITS = {"tenant": "mine"}, {"tenant": "its"}
         ({"type": "document", "document": {"text": "x"}, "access": MINE}, MINE),
         ({"type": "document", "document": {"data": {"text": "x", "access": ITS}}}, ITS),
         ({"type": "document", "document": {"data": {"text": "x", "access": ITS}, "access": MINE}}, MINE),
+        ({"type": "document", "document": "x", "metadata": {"access": MINE}}, MINE),
+        ({"type": "document", "source": {"type": "text", "data": "x"}, "metadata": {"access": MINE}}, MINE),
+        ({"type": "document", "source": {"type": "text", "data": "x", "access": ITS}}, ITS),
+        ({"type": "document", "source": {"type": "text", "data": "x", "access": ITS}, "access": MINE}, MINE),
+        ({"type": "document", "document": {"text": "x", "metadata": {"a": 1}}, "metadata": {"access": MINE}}, MINE),
+        ({"type": "document", "document": "x", "metadata": "access"}, None),
         # A text that happens to be JSON is a text all the same.
         ({"type": "document", "document": {"data": json.dumps({"text": "x", "access": ITS})}}, None),
+        ({"type": "document", "document": {"data": json.dumps({"text": "x", "metadata": {"access": ITS}})}}, None),
+        ({"type": "document", "document": {"data": json.dumps({"node": {"text": "x", "access": ITS}})}}, None),
+        (
+            {
+                "type": "document",
+                "document": {"data": json.dumps({"node": {"text": "x", "metadata": {"access": ITS}}})},
+            },
+            None,
+        ),
         ({"type": "document", "document": {"data": json.dumps({"text": "x", "access": ITS}), "access": MINE}}, MINE),
     ],
 )
