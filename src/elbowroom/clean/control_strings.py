@@ -5,10 +5,10 @@ whole families at once.
 Does not know: how they are found or broken (`neutralise`).
 
 A row is a character and a regular expression for what follows it, matched on a shadow of the text in which
-compatibility forms (full-width and the like) are folded to ASCII, so no row holds one of those. Three conditions, each
-held by a test: a match is at least two characters long, it contains no backslash, and a shorter text has no match that
-the longer one had not. They are why one backslash after the first character is enough, why breaking twice is breaking
-once, and why a text may be cut afterwards.
+compatibility forms (full-width and the like) are folded to ASCII, so no row holds one of those. Four conditions, each
+held by a test: a match is at least two characters long, it contains no backslash, a shorter text has no match that the
+longer one had not, and a line end behind a text makes none. They are why one backslash after the first character is
+enough, why breaking twice is breaking once, and why a text may be cut and put between tags afterwards.
 A string that an earlier shape already covers is not listed again: without any one row some example stays live.
 """
 
@@ -47,12 +47,12 @@ _SHAPES = (
     ),
     Rule("numbered", "[", r"(?:control_|UNUSED_TOKEN_)[0-9]{1,6}\]", ("[control_8]", "[UNUSED_TOKEN_146]")),
     Rule("Seed", "<", r"/?seed:\w{1,40}>", ("<seed:bos>", "</seed:think>")),
-    Rule("Qwen coder", "<", r"(?:function|parameter)=", ("<function=", "<parameter=")),
+    Rule("Qwen coder", "<", r"function=", ("<function=",)),
     Rule(
         "Claude tools",
         "<",
-        r"/?(?:antml:)?(?:function_calls|function_results|invoke|parameter)[\s>]",
-        ("<function_calls>", "</invoke>", "<invoke name"),
+        r"/?(?:antml:)?(?:function_calls|function_results|invoke|parameter)",
+        ("<function_calls>", "</invoke>", "<invoke name", "<parameter=", "<invoke"),
     ),
     Rule("Claude legacy", "H", r"uman:", ("\n\nHuman:",), "\n\n"),
     Rule("Claude legacy", "A", r"ssistant:", ("\n\nAssistant:",), "\n\n"),

@@ -38,6 +38,9 @@ def test_the_conditions_that_make_one_backslash_enough(rule: Rule) -> None:
         )
         assert re.search(re.escape(rule.first) + rule.rest, example).end() - place >= 2  # type: ignore[union-attr]
         assert "(?!" not in rule.rest  # nothing that a cut could bring to life
+        # Nor that a tag's own line could, behind a text that ends anywhere.
+        ends = (neutralise(example[:end], alone).text.strip() for end in range(len(example) + 1))
+        assert not any(alone.search(f"\n{text}\n") for text in ends)
         # Nor may a form of several characters be needed as two: where one is excluded it is searched for as one.
         assert not re.search(r"\[\^[^\]]*\]\[\^[^\]]*\](?!\{0,)", rule.rest)
 
