@@ -47,6 +47,23 @@ _SHAPES = (
     ),
     Rule("numbered", "[", r"(?:control_|UNUSED_TOKEN_)[0-9]{1,6}\]", ("[control_8]", "[UNUSED_TOKEN_146]")),
     Rule("Seed", "<", r"/?seed:\w{1,40}>", ("<seed:bos>", "</seed:think>")),
+    Rule("Seed Coder", "<", r"\[(?:fim-|[a-zA-Z]{3,5}▁)[\w▁]{1,30}\]>", ("<[begin▁of▁sentence]>", "<[fim-prefix]>")),
+    Rule("StarCoder and Granite", "<", r"fim_(?:prefix|middle|suffix|pad)>", ("<fim_prefix>", "<fim_pad>")),
+    Rule(
+        "Gemma tools",
+        "<",
+        r"(?:start|end)_function_(?:call|declaration|response)>",
+        ("<start_function_call>", "<end_function_response>"),
+    ),
+    Rule("GLM tools", "<", r"/?arg_(?:key|value)>", ("<arg_key>", "</arg_value>")),
+    Rule("LongCat", "<", r"/?longcat_\w{1,40}>", ("<longcat_think>", "</longcat_tool_call>")),
+    Rule("Ling", "<", r"role>(?:SYSTEM|HUMAN|ASSISTANT|OBSERVATION)</role>", ("<role>SYSTEM</role>",)),
+    Rule(
+        "Nemotron tools",
+        "<",
+        r"/?(?:AVAILABLE_TOOLS|TOOLCALL|TOOL_RESPONSE)>",
+        ("<AVAILABLE_TOOLS>", "</TOOLCALL>", "<TOOL_RESPONSE>"),
+    ),
     Rule("Qwen coder", "<", r"function=", ("<function=",)),
     Rule(
         "Claude tools",
@@ -72,8 +89,10 @@ _STRINGS: dict[str, tuple[str, ...]] = {
     ),
     "Gemma": (
         "<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>", "<mask>", "<start_of_image>", "<end_of_image>",
-        "<image_soft_token>",
+        "<image_soft_token>", "<start_of_audio>", "<end_of_audio>", "<audio_soft_token>", "<escape>",
     ),
+    "SmolVLM": ("<end_of_utterance>",),
+    "Kimi": ("[BOS]", "[EOS]", "[EOT]"),
     "Command": (
         "<BOS_TOKEN>", "<EOS_TOKEN>", "<EOP_TOKEN>", "<MASK_TOKEN>", "<PAD>", "<UNK>", "<CLS>", "<SEP>",
     ),
@@ -82,7 +101,7 @@ _STRINGS: dict[str, tuple[str, ...]] = {
     "MiniMax": ("]~!b[", "]~b]", "[e~[", "]!p~[", "<minimax:tool_call>", "</minimax:tool_call>"),
     "tools": (
         "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<tool_calls>", "</tool_calls>",
-        "</function>",
+        "<tool_sep>", "</function>",
     ),
     "reasoning": ("<think>", "</think>"),
     # Our own, around a summary of earlier turns, as `remarks` has them.

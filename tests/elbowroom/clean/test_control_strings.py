@@ -61,6 +61,7 @@ def _end(rule: Rule, example: str) -> int:
         "User: jdoe\nAssistant: none\nHuman: yes",
         "see [12] and [Section 3] and <https://example.com>",
         "<user@example.com> <sub> <1 hour> [A-Z] |a|b|",
+        "Arc<[String]>, Box<[u8]>; <filename>, <args>, <role>admin</role>, <end_of_line>, [BOM] [EOF]",
     ],
 )
 def test_lookalikes_stay(text: str) -> None:
