@@ -12,6 +12,7 @@ of what somebody wrote.
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -28,6 +29,13 @@ _LISTS = (
 )  # fmt: skip
 _DEEPEST = 4  # objects in objects that are looked into for a list
 _MAX_LITERAL = 200_000  # characters; Python's own parser takes a hundred times as much memory
+_MAX_COMMAS = 20_000  # of so many values it takes a tenth of a second
+# What values are written with. Anything else, a sum or a call, is parsed for long before it is found to be no value.
+_VALUES = re.compile(
+    r"""(?:[\s\[\]{}(),:]++|True|False|None|-?[0-9]++(?:\.[0-9]*+)?(?:e[-+]?[0-9]++)?"""
+    r"""|'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")*+""",
+    re.DOTALL,
+)
 
 
 def returned(texts: Sequence[str]) -> list[Any]:
@@ -55,7 +63,7 @@ def _value(text: str) -> Any:
 
 def _lines(text: str) -> list[Any] | None:
     """The objects of JSON on every line; None where any line is something else."""
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]  # other line ends may stand inside a string
     if len(lines) < 2 or not all(line.lstrip().startswith("{") for line in lines):
         return None
     try:
@@ -65,7 +73,7 @@ def _lines(text: str) -> list[Any] | None:
 
 
 def _literal(text: str) -> Any:
-    if len(text) > _MAX_LITERAL:
+    if len(text) > _MAX_LITERAL or text.count(",") > _MAX_COMMAS or _VALUES.fullmatch(text) is None:
         return None
     try:
         with warnings.catch_warnings():
@@ -92,13 +100,20 @@ def _list(value: str | list[Any] | dict[str, Any], depth: int) -> list[Any]:
 
 
 def _item(item: Any, depth: int) -> list[Any]:
-    """One element of a list: as a rule one document."""
-    if isinstance(item, list) and len(item) == 2 and isinstance(item[0], dict) and isinstance(item[1], float):
-        return [{"score": item[1], **unwrapped(item[0])}]
+    """One element of a list: as a rule one document; several in a list of their own, or one and its score."""
+    if isinstance(item, list) and depth < _DEEPEST and any(isinstance(one, dict | list) for one in item):
+        scores = [one for one in item if _is_number(one)]
+        if len(item) == 2 and isinstance(item[0], dict) and scores:
+            return [{"score": scores[0], **unwrapped(item[0])}]
+        return [one for inside in item if not _is_number(inside) for one in _item(inside, depth + 1)]
     if isinstance(item, dict) and item.get("type") == "text" and isinstance(item.get("text"), str):
         inside = _value(item["text"])
         return [item["text"]] if isinstance(inside, str) or depth >= _DEEPEST else _list(inside, depth + 1)
     return [] if item is None else [unwrapped(item)] if isinstance(item, dict) else [item]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _holds_list(value: dict[str, Any]) -> bool:

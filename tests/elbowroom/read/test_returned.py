@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from typing import Any
 
@@ -31,13 +32,18 @@ def test_a_list_is_found_under_its_usual_names(name: str):
         ([json.dumps(ONE), json.dumps(TWO)], [ONE, TWO]),
         ([json.dumps([{"type": "text", "text": json.dumps(ONE)}, {"type": "text", "text": "b"}])], [ONE, "b"]),
         ([json.dumps({"content": [{"type": "text", "text": json.dumps([ONE, TWO])}]})], [ONE, TWO]),
-        ([json.dumps([[ONE, 0.5], [TWO, 1]])], [{"score": 0.5, **ONE}, [TWO, 1]]),
+        ([json.dumps([[ONE, 0.5], [TWO, 1]])], [{"score": 0.5, **ONE}, {"score": 1, **TWO}]),
+        ([str([(ONE, -1e-05)])], [{"score": -1e-05, **ONE}]),
+        ([json.dumps([[ONE, True], [0.5, TWO]])], [ONE, True, TWO]),
+        ([json.dumps([[ONE, TWO], [[ONE, 1], "a", None]])], [ONE, TWO, {"score": 1, **ONE}, "a"]),
+        ([json.dumps([["a", 1], ["b", 2]])], [["a", 1], ["b", 2]]),
         ([json.dumps(["a", None, "b"])], ["a", "b"]),
         ([str([ONE, {"id": None}])], [ONE, {"id": None}]),
         ([str({"results": [ONE]})], [ONE]),
         ([str((ONE, TWO))], [ONE, TWO]),
         ([f"{json.dumps(ONE)}\n\n{json.dumps(TWO)}\n"], [ONE, TWO]),
         ([json.dumps([[{"payload": ONE}, 0.5]])], [{"score": 0.5, **ONE}]),
+        ([f'{json.dumps(ONE)}\n{{"text": "a\u2028b\x85c"}}\r\n'], [ONE, {"text": "a\u2028b\x85c"}]),
         (["{1}"], [1]),
         (["[{1: (2, None)}]"], [{"1": [2, None]}]),
         (["[1j]"], ["[1j]"]),
@@ -73,6 +79,17 @@ def test_other_text_is_one_document_and_nothing_is_run(text: str):
     assert returned([text]) == [text]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["[1+1]", "[a.b]", "[a()]", "[-(1)]", "[f'a']", "['a\\']", "[" + "1," * 20_001 + "]"],
+    ids=lambda text: text[:8],
+)
+def test_what_is_no_value_or_many_is_not_parsed(monkeypatch: pytest.MonkeyPatch, text: str):
+    """A sum of 200,000 characters would keep everybody waiting for a second."""
+    monkeypatch.setattr(ast, "literal_eval", lambda _: pytest.fail("it was parsed"))
+    assert returned([text]) == [text]
+
+
 def test_parts_of_which_one_is_text_are_one_text():
     assert returned([json.dumps(ONE), "and more"]) == [json.dumps(ONE) + "\nand more"]
 
@@ -90,6 +107,11 @@ def test_depth_is_limited():
     for _ in range(6):
         nested = json.dumps([{"type": "text", "text": nested}])
     assert isinstance(returned([nested])[0], str)
+    listed: Any = [ONE]
+    for _ in range(9):
+        listed = [listed]
+    (left,) = returned([json.dumps(listed)])
+    assert isinstance(left, list)
 
 
 @given(st.lists(st.sampled_from(PAYLOADS) | st.text(max_size=20), max_size=3))
