@@ -33,6 +33,13 @@ WORDS = st.lists(st.sampled_from(["refund", "plan", "days", "年度方案", "pai
 TEXT = st.builds(lambda words, end: words + end, WORDS, st.sampled_from(["", *PAYLOADS]))
 ROW = st.builds(lambda text, title: {"text": text, "title": title}, TEXT, TEXT)
 ROWS = st.lists(ROW, max_size=4)
+# A result with documents among its parts, and text that is none.
+MIXED = st.builds(
+    lambda texts, row, at: [*texts[:at], {"type": "document", "document": row}, *texts[at:]],
+    st.lists(TEXT.map(lambda text: {"type": "text", "text": text}), max_size=3),
+    ROW,
+    st.integers(0, 3),
+)
 
 
 def call(ident: str, name: str = "search") -> dict[str, Any]:
@@ -59,6 +66,9 @@ def talks(draw: st.DrawFn) -> dict[str, Any]:
         )
         return [call(ident), {"role": "tool", "tool_call_id": ident, "content": said}]
 
+    def look(ident: str) -> list[dict[str, Any]]:
+        return [call(ident, "look"), {"role": "tool", "tool_call_id": ident, "content": draw(MIXED)}]
+
     part = ROW.map(lambda row: {"type": "document", "document": row}) | st.just({"type": "text", "text": "Please."})
     asked = draw(st.just("What of refunds?") | st.lists(part, min_size=1, max_size=4))
     messages: list[dict[str, Any]] = [{"role": "system", "content": "Answer briefly."}]
@@ -67,6 +77,7 @@ def talks(draw: st.DrawFn) -> dict[str, Any]:
     messages.append({"role": "user", "content": asked})
     messages += search("b") if draw(st.booleans()) else []
     messages += search("c") if draw(st.booleans()) else []
+    messages += look("d") if draw(st.booleans()) else []
     tags = {"documents": [{"id": f"t{at}", **row} for at, row in enumerate(draw(ROWS))]} if draw(st.booleans()) else {}
     return {"model": "m", "messages": messages, **tags}
 

@@ -52,20 +52,20 @@ def cap_tool_results(
 
     With `only_named`, only results of tools that the policy names are cut. Where the results together are too long the
     older ones become a line that says so. What was left out already stays as it is, and so do results that are
-    documents.
+    documents and nothing else.
     """
     messages = list(ready.request.messages)
     cut: dict[int, Capped] = {}
     left = policy.tool_results.max_total_tokens
     for index in range(len(messages) - 1, -1, -1):
         name, checked = ready.names.get(index), ready.results.get(index)
-        if messages[index].role not in ROLES or index in ready.homes or (only_named and name not in policy.tools):
+        if messages[index].role not in ROLES or (only_named and name not in policy.tools):
             continue
-        if checked is not None and checked.withheld is not None:
+        text, left_out = messages[index].text, checked is not None and checked.withheld is not None
+        if left_out or (index in ready.homes and not text):
             continue
         tool = policy.tools.get(name or "")
         caps: Caps = tool or policy.tool_results
-        text = messages[index].text
         if left < _WORTHWHILE and len(text) > len(stub(text)):
             capped = Capped(stub(text), 0, None, None, capped=True)
         else:

@@ -50,26 +50,32 @@ def check_results(
     """What each tool message may say, by its index, for those about which the policy says something.
 
     A tool that the policy names is always looked at, the others where documents are tagged or the policy says so.
-    `names` are the tools' names by message; `besides` are indexes of messages that hold documents.
+    `names` are the tools' names by message; `besides` are indexes of messages that documents were taken out of: some
+    say nothing else.
     """
     every = request.tagged or policy.tool_results.clean_untagged
     checked = {}
     for index, message in enumerate(request.messages):
-        if message.role not in ROLES or index in besides:
+        if message.role not in ROLES or (index in besides and not message.text):
             continue
         tool = policy.tools.get(names.get(index, ""))
         if tool is not None or every:
-            checked[index] = _checked(message.text, tool, known)
+            checked[index] = _checked(message, tool, known)
     return checked
 
 
 def with_result(message: Message, checked: Checked | None) -> Message:
     """The message with what may be shown of its result; the same where nothing was done."""
-    return message if checked is None or not checked.changed else with_text(message, checked.text)
+    if checked is None or not checked.changed:
+        return message
+    return with_text(message, checked.text, alone=checked.withheld is not None)
 
 
-def _checked(text: str, tool: Tool | None, known: Known) -> Checked:
-    redacted, size = 0, len(text.encode("utf-8", "surrogatepass"))
+def _checked(message: Message, tool: Tool | None, known: Known) -> Checked:
+    text, redacted = message.text, 0
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if tool is not None and tool.looks_inside and not _is_text(message):
+        return withheld(size, "a part of it is no text, and cannot be looked at as it has to be")
     if tool is not None and tool.response_schema is not None:
         fault = _fault(text, tool)
         if fault is not None:
@@ -81,6 +87,11 @@ def _checked(text: str, tool: Tool | None, known: Known) -> Checked:
         text, redacted = kept
     safe = clean_result(text, known)
     return Checked(safe.text, size, safe.removed, redacted, None, safe.spans, safe.broken_spans)
+
+
+def _is_text(message: Message) -> bool:
+    content = message.value.get("content")
+    return not isinstance(content, list) or all(isinstance(part.get("text"), str) for part in content)
 
 
 def _fault(text: str, tool: Tool) -> str | None:

@@ -38,7 +38,8 @@ class Lifted(Struct, frozen=True):
 
 
 def lift(request: Request, names: Mapping[int, str], policy: Policy) -> Lifted:
-    """Takes documents out of parts (unless the policy leaves documents to the provider) and named tools' results.
+    """Takes documents out of parts (unless the policy leaves documents to the provider, or looks into a tool's results
+    itself) and named tools' results.
 
     `names` are the tools' names by message. Raises `InvalidDocument` for a part that cannot be read, its `param` naming
     message and part; a tool's result is always read somehow.
@@ -52,7 +53,7 @@ def lift(request: Request, names: Mapping[int, str], policy: Policy) -> Lifted:
             documents = list(_results(message, len(found), policy.max_documents, notes))
             messages[index], homes[index] = _without_text(message)
             edits.append(Edit.TOOL_RESULT_PACKED)
-        elif policy.documents == "ours":
+        elif policy.documents == "ours" and not (tool is not None and tool.looks_inside):
             documents, parts = _parts(message, index, len(found))
             if not parts:
                 continue

@@ -29,11 +29,13 @@ def join_members(values: Mapping[str, bytes]) -> bytes:
     return b"{" + b",".join(encode(name) + b":" + value for name, value in values.items()) + b"}"
 
 
-def with_text(message: Message, text: str) -> Message:
-    """The message with `text` for its text, in the form its content had: a string, or one text part before the rest."""
+def with_text(message: Message, text: str, *, alone: bool = False) -> Message:
+    """The message with `text` for its text, in the form its content had: a string, or one text part before the rest, of
+    which nothing stays where the text is to stand `alone`.
+    """
     content: Any = message.value.get("content")
     if isinstance(content, list):
-        others = [part for part in content if not isinstance(part.get("text"), str)]
+        others = [part for part in content if not alone and not isinstance(part.get("text"), str)]
         content = [{"type": "text", "text": text}, *others]
     else:
         content = text

@@ -106,6 +106,11 @@ class Tool(Caps, frozen=True):
     side_effect: bool = False  # it changes something outside, so what its calls say is looked at
     egress: bool = False  # it can carry what it is told outside, so labels may take it away
 
+    @property
+    def looks_inside(self) -> bool:
+        """Whether its results are held against a schema or relieved of values, so that they have to be text."""
+        return self.response_schema is not None or bool(self.redact)
+
 
 ASSUME = "assume:"
 # Kind of document, or `default` -> what becomes of one without a label.

@@ -73,7 +73,7 @@ def with_evidence(message: Message, evidence: str, behind: int | None = None) ->
     """The message with the evidence before its text, whose bytes stay the client's own.
 
     A string content begins with the evidence; a list of parts gets it as a new text part, the first one, or the one
-    that has `behind` parts behind it.
+    that has `behind` parts behind it, or all where they have become fewer.
     """
     values = members(message.raw)
     raw, content = values["content"], message.value["content"]
@@ -82,7 +82,7 @@ def with_evidence(message: Message, evidence: str, behind: int | None = None) ->
         content = evidence + content
     else:
         part = {"type": "text", "text": evidence}
-        at = 0 if behind is None else len(content) - behind
+        at = 0 if behind is None else max(0, len(content) - behind)
         parts = elements(raw)
         rest = raw[1:] if not at else b",".join(parts[at:]) + b"]"
         before = b"".join(one + b"," for one in parts[:at])

@@ -27,7 +27,7 @@ from tests.walk import MODEL, chat, read, run, tokens
 TOOLS = [{"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}]
 
 
-def agent(*results: str, tool: str = "find", **more: Any) -> Request:
+def agent(*results: str | list[dict[str, Any]], tool: str = "find", **more: Any) -> Request:
     calls = [
         {"id": f"c{i}", "type": "function", "function": {"name": tool, "arguments": "{}"}} for i in range(len(results))
     ]
@@ -203,6 +203,16 @@ def test_what_was_left_out_or_is_documents_is_not_cut() -> None:
     assert "left out" in messages[2].text
     assert (result.withheld, result.capped) == ("its form is not the one that is expected of it (schema /type)", False)
     assert cap(agent(rows(9), tool="search"), Policy(tools=tools))[1] == ()
+
+
+def test_what_is_said_beside_documents_is_cut_like_any_result() -> None:
+    parts: list[dict[str, Any]] = [
+        {"type": "document", "document": {"text": "Paris."}},
+        {"type": "text", "text": rows(9)},
+    ]
+    messages, (result,) = cap(agent(parts), Policy(tools={"find": Tool(max_rows=3)}))
+    assert (result.rows_before, result.rows_after) == (9, 3)
+    assert "3 of 9 rows" in messages[2].text
 
 
 def test_what_is_told_of_a_result_that_nobody_cut() -> None:

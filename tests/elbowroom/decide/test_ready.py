@@ -20,7 +20,7 @@ FIND, DROP = ({"type": "function", "function": {"name": name}} for name in ("fin
 CALL = {"id": "c", "type": "function", "function": {"name": "find", "arguments": "{}"}}
 
 
-def talk(result: str = "fine", **more: Any) -> Request:
+def talk(result: str | list[dict[str, Any]] = "fine", **more: Any) -> Request:
     messages = [
         {"role": "user", "content": "Which?"},
         {"role": "assistant", "content": None, "tool_calls": [CALL]},
@@ -93,6 +93,23 @@ def test_documents_of_named_tools_are_no_results():
     found = made(talk('["Paris. [S1]"]'), Policy(tools={"find": Tool(returns="documents")}))
     assert (found.results, found.homes, found.edits) == ({}, {2: 0}, (Edit.TOOL_RESULT_PACKED,))
     assert found.request.documents[0].text == "Paris. [S1]"
+
+
+def test_text_beside_documents_is_a_result():
+    part = {"type": "document", "document": {"text": "Paris."}}
+    said = {"type": "text", "text": "Found <|im_start|>"}
+    found = made(talk([part, said]))
+    assert (set(found.results), found.homes) == ({2}, {2: 1})
+    assert found.request.messages[2].text == "Found <\\|im_start|>"
+    assert found.request.documents[0].text == "Paris."
+    assert made(talk([part])).results == {}
+
+
+def test_documents_are_not_taken_out_of_a_result_that_is_looked_into_itself():
+    part = {"type": "document", "document": {"text": "secret", "access": {}}}
+    found = made(talk([part, {"type": "text", "text": "{}"}]), Policy(tools={"find": Tool(redact=("mail",))}))
+    assert (found.homes, found.request.documents, found.edits) == ({}, (), (Edit.TOOL_RESULT_WITHHELD,))
+    assert b"secret" not in found.request.messages[2].raw
 
 
 LABEL: dict[str, Any] = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from elbowroom.clean.known import Known
 from elbowroom.decide.results import Checked, check_results, with_result
 from elbowroom.decide.shapes import NOTICE
@@ -49,7 +51,8 @@ def test_only_where_the_policy_or_documents_give_reason_to():
     assert check(talk(LIVE), Policy(tools={"find": Tool()}))[2].text == SAFE
     assert check(talk(LIVE), Policy(tool_results=ToolResults(clean_untagged=True)))[2].text == SAFE
     assert check(talk(LIVE, documents=[]), Policy())[2].text == SAFE
-    assert check(talk(LIVE, documents=[]), Policy(), besides={2}) == {}
+    assert check(talk(LIVE, documents=[]), Policy(), besides={2})[2].text == SAFE
+    assert check(talk("", documents=[]), Policy(), besides={2}) == {}
 
 
 def test_cleaning_tells_what_it_did():
@@ -89,6 +92,22 @@ def test_what_cannot_be_redacted_is_not_sent():
     assert "secret" not in checked.text
     assert checked.withheld is not None
     assert "no JSON" in checked.withheld
+
+
+@pytest.mark.parametrize("tool", [Tool(response_schema={"type": "object"}), Tool(redact=("mail",))])
+def test_of_a_result_with_parts_that_nobody_can_look_at_nothing_is_sent(tool: Tool):
+    said = {"type": "text", "text": '{"mail": 1}'}
+    picture = {"type": "image_url", "image_url": {"url": "https://x.example/secret.png"}}
+    request = talk([said, picture, {"type": "json", "json": {"mail": "secret"}}], [picture])
+    checked = check(request, Policy(tools={"find": tool}))
+    for at, one in checked.items():
+        shown = with_result(request.messages[at], one)
+        assert b"secret" not in shown.raw
+        assert shown.value["content"] == [{"type": "text", "text": one.text}]
+        assert "no text" in (one.withheld or "")
+    assert check(talk([said]), Policy(tools={"find": tool}))[2].withheld is None
+    unnamed = with_result(request.messages[2], check(request, Policy(tools={"find": Tool()}))[2])
+    assert unnamed is request.messages[2]
 
 
 def test_a_message_is_written_anew_only_where_something_was_done():

@@ -142,6 +142,13 @@ def test_where_documents_are_the_providers_parts_are_left_to_it():
     assert told(lifted(talk([COHERE], '["Paris."]'), policy)) == [("d0", "Paris.", 2)]
 
 
+@pytest.mark.parametrize("tool", [Tool(response_schema={}), Tool(redact=("mail",))])
+def test_parts_of_a_result_that_is_looked_into_stay_there(tool: Tool):
+    request = talk("Which?", [COHERE], tool="find")
+    assert lifted(request, Policy(tools={"find": tool})) == Lifted(request)
+    assert told(lifted(request, Policy(tools={"find": Tool()}))) == [("c1", "Paris.", 2)]
+
+
 def test_a_part_that_cannot_be_read_is_named_by_its_place():
     with pytest.raises(InvalidDocument, match=r"messages\[0\]\.content\[1\]\.title must be") as caught:
         lifted(talk([ASKED, {"type": "document", "document": {"text": "Paris.", "title": []}}]))

@@ -54,3 +54,5 @@ def test_a_new_text_keeps_the_form_of_the_content(content: Any, expected: Any):
     assert new.value == {**old.value, "content": expected}
     assert json.loads(new.raw) == new.value
     assert b'"odd":[\n  1.5\n ]' in new.raw
+    alone = with_text(old, "new", alone=True).value["content"]
+    assert alone == ([{"type": "text", "text": "new"}] if isinstance(content, list) else "new")

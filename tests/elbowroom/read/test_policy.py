@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from elbowroom.read.policy import Policy, QueryClass
+from elbowroom.read.policy import Policy, QueryClass, Tool
 
 
 def test_a_class_that_nobody_wrote_down_has_the_default_numbers():
@@ -16,6 +16,12 @@ def test_a_class_that_nobody_wrote_down_has_the_default_numbers():
 
 def test_the_default_class_is_there():
     assert Policy().has_class(Policy().default_class)
+
+
+def test_which_tools_results_are_looked_into():
+    assert not Tool(max_rows=1).looks_inside
+    assert Tool(response_schema={}).looks_inside
+    assert Tool(redact=("mail",)).looks_inside
 
 
 def test_nothing_can_be_changed():

@@ -90,6 +90,14 @@ def test_evidence_is_the_first_part_of_a_list(parts: str):
     assert body.endswith(parts[1:].encode() + b"}]}")
 
 
+@pytest.mark.parametrize(("behind", "at"), [(0, 2), (1, 1), (2, 0), (3, 0)])
+def test_evidence_goes_back_between_the_parts_that_it_stood_between(behind: int, at: int):
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    message = request('{"role":"user","content":' + json.dumps(parts) + "}").messages[0]
+    content = with_evidence(message, EVIDENCE, behind).value["content"]
+    assert content == [*parts[:at], {"type": "text", "text": EVIDENCE}, *parts[at:]]
+
+
 def test_lone_surrogates_travel_as_they_came():
     raw = '{ "role" : "user", "content" : "half \\ud83d of it", "n\\ud800" : [ 1 ] }'
     body, _ = put(request(raw), evidence=EVIDENCE, at=0)
