@@ -88,7 +88,7 @@ class JsonlSink:
         self._keeping = keeping
         self._minute = minute
         self._clock = clock
-        self._said = self._records.head
+        self._said = [chain.head for chain in self._chains]
         self._texts = 0  # bytes that wait
         self._probe: asyncio.Future[bool] | None = None
         self._guard = threading.Lock()  # of the number above
@@ -97,6 +97,10 @@ class JsonlSink:
         self._hurry = threading.Event()  # somebody waits for what is queued
         self._thread = threading.Thread(target=self._run, name="elbowroom-traces", daemon=True)
         self._thread.start()
+
+    @property
+    def _chains(self) -> tuple[Chained, Chained]:
+        return self._records, self._intents
 
     @property
     def lost(self) -> int:
@@ -178,12 +182,12 @@ class JsonlSink:
             ended = None in batch
             if monotonic() >= look:
                 minutes, look = minutes + 1, monotonic() + self._minute
-                self._say_head()
+                self._say_heads()
                 if minutes % TIDY == 0:
                     self._tidy()
-        self._say_head()
-        self._records.close()
-        self._intents.close()
+        self._say_heads()
+        for chain in self._chains:
+            chain.close()
 
     def _taken(self, seconds: float) -> list[_Item]:
         """What waits; nothing, where nothing comes for so long."""
@@ -249,17 +253,17 @@ class JsonlSink:
     def _say_lost(self, error: Exception, record: Mapping[str, Any]) -> None:
         log.error("trace_lost", error=str(error), trace_id=record.get("trace_id"), lost=self.lost)
 
-    def _say_head(self) -> None:
-        """In the log, where nobody who holds the folder can reach it; what it speaks for is on the disk before."""
-        head = self._records.head
-        if head == self._said:
-            return
-        self._said = head
-        try:
-            self._records.sync()
-        except OSError as error:
-            log.error("trace_file_not_synced", error=str(error))
-        log.info("trace_head", head=head)
+    def _say_heads(self) -> None:
+        """In the log, where nobody who holds the folder can reach them; what they speak for is on the disk before."""
+        said, self._said = self._said, [chain.head for chain in self._chains]
+        for chain, before in zip(self._chains, said, strict=True):
+            if chain.head == before:
+                continue
+            try:
+                chain.sync()
+            except OSError as error:
+                log.error("trace_file_not_synced", error=str(error))
+            log.info("trace_head", head=chain.head)
 
     def _tidy(self, *, first: bool = False) -> None:
         if self._keeping is None:

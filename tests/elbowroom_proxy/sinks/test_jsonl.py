@@ -239,6 +239,20 @@ async def test_the_head_is_said_in_the_log_where_something_was_written(tmp_path)
     assert verify(tmp_path, KEY, heads_in(KEY, " ".join(heads))).findings == ()
 
 
+async def test_of_intents_cut_off_with_their_head_the_log_still_tells(tmp_path):
+    with capture_logs() as logs:
+        sink = sink_at(tmp_path)
+        await sink.intend(record(1, kind="intent"))
+        sink.write(record(1))
+        await sink.close()
+    heads = heads_in(KEY, " ".join(one["head"] for one in logs))
+    assert len({head.writer for head in heads}) == 2
+    assert verify(tmp_path, KEY, heads).findings == ()
+    shutil.rmtree(tmp_path / "intents")
+    assert verify(tmp_path, KEY).findings == ()  # nothing in the folder knows of them
+    assert len(verify(tmp_path, KEY, heads).findings) == 1
+
+
 async def test_a_head_is_said_though_its_file_cannot_be_synced(tmp_path, monkeypatch):
     def fsync(_):
         raise OSError(28, "No space left on device")
