@@ -75,12 +75,20 @@ def lift(request: Request, names: Mapping[int, str], policy: Policy) -> Lifted:
 
 
 def _told_apart(documents: list[Document]) -> Iterator[Document]:
-    """The same with another id for each that has an earlier one's and says something else: searches may overlap."""
+    """The same with another id for each that has an earlier one's and says something else: searches may overlap.
+
+    In linear time, and no id grows long, however many have the same one.
+    """
     texts: dict[str, str] = {}
+    names: dict[tuple[str, str], str] = {}  # by id and text as they came
+    times: dict[str, int] = {}
     for document in documents:
-        name, text = document.id, document.text or ""
+        came = name, text = document.id, document.text or ""
+        name = names.get(came, name)
         while texts.setdefault(name, text) != text:
-            name = f"{name}'"
+            times[document.id] = number = times.get(document.id, 0) + 1
+            name = f"{document.id}'{number if number > 1 else ''}"
+        names[came] = name
         yield document if name == document.id else structs.replace(document, id=name)
 
 

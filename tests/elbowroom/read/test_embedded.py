@@ -194,10 +194,20 @@ def test_a_result_without_content():
 
 
 def test_two_that_share_an_id_and_not_a_text_are_told_apart():
-    found = lifted(
-        talk("Which?", '[{"id": "a", "text": "One."}]', '[{"id": "a", "text": "Two."}, {"id": "a", "text": "One."}]')
-    )
+    one, two = '[{"id": "a", "text": "One."}]', '[{"id": "a", "text": "Two."}, {"id": "a", "text": "One."}]'
+    found = lifted(talk("Which?", one, two))
     assert told(found) == [("a", "One.", 2), ("a'", "Two.", 3), ("a", "One.", 3)]
+    three = json.dumps([{"id": name, "text": text} for name, text in [("a", "3."), ("a'2", "x"), ("a", "4.")]])
+    found = lifted(talk("Which?", one, two, three, one, three))
+    assert [name for name, _, _ in told(found)] == ["a", "a'", "a", "a'2", "a'2'", "a'3", "a", "a'2", "a'2'", "a'3"]
+
+
+def test_many_that_share_an_id_are_told_apart_one_after_the_other():
+    """Each was once tried by the names of all before it: six seconds for a request of four thousand."""
+    searches = [json.dumps([{"id": "a", "text": f"{at} {row}"} for row in range(1_000)]) for at in range(4)]
+    names = [name for name, _, _ in told(lifted(talk("Which?", *searches)))]
+    assert len(set(names)) == 4_000
+    assert max(map(len, names)) == len("a'3999")
 
 
 def test_more_documents_than_a_request_may_have_are_said_and_left():
