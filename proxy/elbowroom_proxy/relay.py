@@ -17,6 +17,7 @@ from elbowroom.errors import InvalidRequest
 from elbowroom.read.policy import Policy
 from elbowroom.read.rawjson import unambiguous
 from elbowroom.read.relayed import Relayed, Route, read_relayed
+from elbowroom.read.shape import check_tool_names
 from elbowroom.records import Principal
 from elbowroom.write.relayed import relay
 from elbowroom_proxy import relayed, wire
@@ -78,6 +79,7 @@ def check(asked: Relayed, principal: Principal, policy: Policy) -> None:
 def _check_tools(asked: Relayed, names: Collection[str] | None) -> None:
     if names is None or not asked.tools:
         return
+    check_tool_names(asked.value["tools"], "tools")
     if not unambiguous(asked.fields["tools"].decode()):
         raise InvalidRequest("A member of a tool is given twice.", param="tools")
     for param, name in asked.tools:

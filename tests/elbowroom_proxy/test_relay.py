@@ -156,7 +156,7 @@ def test_the_demo_answers_the_sdk_in_both_protocols(house: House):
     assert spent > said.usage.total_tokens * 2
 
 
-TOOLS = [{"type": "function", "name": "find"}, {"type": "web_search"}]
+TOOLS = [{"type": "function", "name": "find"}, {"type": "web_search", "name": "find"}]
 
 
 @pytest.mark.parametrize(
@@ -185,6 +185,9 @@ def test_a_tool_that_says_its_name_twice_is_refused_where_names_matter():
     check(asked, Principal(), Policy())
     with pytest.raises(InvalidRequest, match="twice"):
         check(asked, Principal(tools=("find", "send")), Policy())
+    twin = read_relayed(body.replace(b'"name":"send"', b'"Name":"send"'), "responses")
+    with pytest.raises(InvalidRequest, match="small letters"):
+        check(twin, Principal(tools=("find",)), Policy())
 
 
 def test_messages_that_must_be_searched_are_not_relayed_unsearched():

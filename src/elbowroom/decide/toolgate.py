@@ -16,7 +16,9 @@ from msgspec import Struct
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.message import encode
 from elbowroom.read.rawjson import elements, unambiguous
+from elbowroom.read.shape import check_tool_names
 
+_NAMED = ("function", "custom")  # types of tools that are known by their name
 _LISTS = {"tools": ("tool_choice", "parallel_tool_calls"), "functions": ("function_call",)}
 
 
@@ -35,8 +37,8 @@ def tools_out(
     """The same members with the tools that are on every list; None is no list. What is left keeps its bytes.
 
     Raises `InvalidRequest` where the client demands a tool that was removed, and, where there is a list, for a tool
-    that gives a member twice: its upstream might read the other one. A list of tools that is empty afterwards goes, and
-    with it what speaks of it.
+    that gives a member twice, or in other letters: its upstream might read the other one. A list of tools that is empty
+    afterwards goes, and with it what speaks of it.
     """
     lists = [names for names in allowed if names is not None]
     kept_fields, kept_params = dict(fields), dict(params)
@@ -44,14 +46,16 @@ def tools_out(
     removed: list[str] = []
     for member, about in _LISTS.items():
         tools = params.get(member) or []
-        if tools and lists and not unambiguous(fields[member].decode()):
-            raise InvalidRequest(f"A member of a tool in {member} is given twice.", param=member)
+        if tools and lists:
+            check_tool_names(tools, member)
+            if not unambiguous(fields[member].decode()):
+                raise InvalidRequest(f"A member of a tool in {member} is given twice.", param=member)
         stays = [all(name_of(tool, member) in some for some in lists) for tool in tools]
         kept = [tool for tool, keep in zip(tools, stays, strict=True) if keep]
-        names.update(name for tool in kept for name in names_of(tool, member))
-        gone = [name_of(tool, member) for tool, keep in zip(tools, stays, strict=True) if not keep]
-        removed += gone
-        _refuse_demands(params, about[0], gone)
+        names.update(name for tool in kept for name in _callable(tool, member, lists))
+        gone = [tool for tool, keep in zip(tools, stays, strict=True) if not keep]
+        removed += [name_of(tool, member) for tool in gone]
+        _refuse_demands(params, about[0], {name for tool in gone for name in names_of(tool, member)} - names)
         if gone and any(stays):
             raw = [one for one, keep in zip(elements(fields[member]), stays, strict=True) if keep]
             kept_fields[member] = b"[" + b",".join(raw) + b"]"
@@ -69,17 +73,33 @@ def name_of(tool: Mapping[str, Any], member: str = "tools") -> str:
     Read as an upstream reads it, and no further: whatever else is in it could be another tool's name.
     """
     kind = tool.get("type", "function") if member == "tools" else "function"
-    if kind not in ("function", "custom"):
+    if kind not in _NAMED:
         return str(kind)
     inside = tool.get(kind) if member == "tools" else None
     return str((inside if isinstance(inside, dict) else tool).get("name"))
 
 
 def names_of(tool: Mapping[str, Any], member: str = "tools") -> frozenset[str]:
-    """The same, and the name of a provider's own tool, where it has one: calls may go by that."""
-    known, own = name_of(tool, member), tool.get("name")
-    provided = member == "tools" and tool.get("type", "function") not in ("function", "custom")
-    return frozenset([known, own]) if provided and isinstance(own, str) else frozenset([known])
+    """The same, and the names of a provider's own tool, where it has any: calls may go by those."""
+    known = name_of(tool, member)
+    if member != "tools" or tool.get("type", "function") in _NAMED:
+        return frozenset([known])
+    return frozenset(name for name in (known, tool.get("name"), _inside(tool)) if isinstance(name, str))
+
+
+def _inside(tool: Mapping[str, Any]) -> Any:
+    """The name of the function in a tool."""
+    inside = tool.get("function")
+    return inside.get("name") if isinstance(inside, dict) else None
+
+
+def _callable(tool: Mapping[str, Any], member: str, lists: Collection[Collection[str]]) -> Iterator[str]:
+    """The names by which an answer may call it. A function inside of a provider's own tool has to be on the lists as
+    well: some upstreams take it for a function whatever the type says.
+    """
+    for name in names_of(tool, member):
+        if name in (name_of(tool, member), tool.get("name")) or all(name in some for some in lists):
+            yield name
 
 
 def _refuse_demands(params: Mapping[str, Any], param: str, removed: Collection[str]) -> None:
@@ -93,8 +113,9 @@ def _refuse_demands(params: Mapping[str, Any], param: str, removed: Collection[s
 def _demanded(choice: Any, member: str) -> Iterator[str]:
     """Every tool that a `tool_choice` or `function_call` names."""
     if isinstance(choice, dict):
-        yield name_of(choice, member)
+        yield from names_of(choice, member)
         inside = choice.get("allowed_tools")
-        for tool in (inside.get("tools") if isinstance(inside, dict) else None) or ():
+        listed = (inside if isinstance(inside, dict) else choice).get("tools")
+        for tool in listed if isinstance(listed, list) else ():
             if isinstance(tool, dict):
-                yield name_of(tool)
+                yield from names_of(tool)

@@ -41,9 +41,11 @@ class Relayed(Struct, frozen=True):
 
     @property
     def tools(self) -> tuple[tuple[str, str], ...]:
-        """Of each tool that is offered: its path, and its name, or its type where it has none."""
+        """Of each tool that is offered: its path, and what lists know it by, as in a chat: the name of a function or
+        custom tool, the type of a provider's own.
+        """
         found = self.value.get("tools") or ()
-        return tuple((f"tools[{i}]", str(one.get("name") or one.get("type"))) for i, one in enumerate(found))
+        return tuple((f"tools[{i}]", _known_by(one)) for i, one in enumerate(found))
 
     @property
     def max_output(self) -> int | None:
@@ -73,6 +75,11 @@ def read_relayed(body: bytes, route: Route) -> Relayed:
     for param, item in _items(value.get("input")):
         _check_item(item, param)
     return Relayed(route, body, fields, value, model, stream=bool(value.get("stream")))
+
+
+def _known_by(tool: Mapping[str, Any]) -> str:
+    kind = tool.get("type", "function")
+    return str(tool.get("name") if kind in ("function", "custom") else kind)
 
 
 def _check_texts(value: Any) -> None:

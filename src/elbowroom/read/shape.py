@@ -15,6 +15,7 @@ from elbowroom.errors import InvalidRequest
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 MUST_SPEAK = frozenset({"system", "developer", "user"})  # their content may not be null
 _OF_A_MESSAGE = frozenset({"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal"})
+_OF_A_TOOL = ("type", "name", "function", "custom")
 
 
 def want(value: Any, kind: type | tuple[type, ...], param: str, words: str) -> None:
@@ -103,6 +104,15 @@ def check_tools(tools: Any, param: str) -> None:
         want(tool.get("type"), str, f"{param}[{i}].type", "a string")
         if tool["type"] == "function":
             check_function(tool.get("function"), f"{param}[{i}].function")
+
+
+def check_tool_names(tools: Iterable[Any], param: str) -> None:
+    """What a tool is known by has its own name's letters, in the tool and in the function inside of it."""
+    for i, tool in enumerate(tools):
+        check_names(tool, _OF_A_TOOL, f"{param}[{i}].")
+        for kind in ("function", "custom"):
+            if isinstance(tool.get(kind), dict):
+                check_names(tool[kind], _OF_A_TOOL, f"{param}[{i}].{kind}.")
 
 
 def check_functions(functions: Any, param: str) -> None:

@@ -60,7 +60,9 @@ def test_an_empty_list_goes_with_what_speaks_of_it():
     [
         {"type": "function", "function": {"name": "drop"}},
         {"type": "custom", "custom": {"name": "drop"}},
+        {"type": "tool", "name": "drop"},
         {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [7, function("find"), function("drop")]}},
+        {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "drop"}]},
     ],
 )
 def test_a_demand_for_a_removed_tool_is_an_error_that_names_it(choice: dict[str, Any]):
@@ -112,12 +114,36 @@ def test_a_providers_own_tool_may_be_called_by_its_name():
     assert names_of({**function("find"), "name": "drop"}) == {"find"}
 
 
+def test_a_function_in_a_providers_own_tool_may_be_called_where_the_lists_have_it():
+    tool = {"type": "builtin_function", "function": {"name": "$search"}}
+    assert names_of(tool) == {"builtin_function", "$search"}
+    assert gate({"tools": [tool]}).names == {"builtin_function", "$search"}
+    assert gate({"tools": [tool]}, ("builtin_function",)).names == {"builtin_function"}
+    assert gate({"tools": [tool]}, ("builtin_function", "$search")).names == {"builtin_function", "$search"}
+    assert gate({"tools": [tool]}, ("$search",)).removed == ("builtin_function",)
+
+
+def test_a_demand_goes_by_any_name_of_a_removed_tool_that_no_other_has():
+    own = {"type": "bash_1", "name": "bash"}
+    choice = {"type": "tool", "name": "bash"}
+    with pytest.raises(InvalidRequest, match='names "bash"'):
+        gate({"tools": [own], "tool_choice": choice}, ("find",))
+    assert gate({"tools": [own, function("bash")], "tool_choice": choice}, ("bash",)).removed == ("bash_1",)
+    odd = {"type": "allowed_tools", "allowed_tools": {"tools": 7}}
+    assert gate({**BODY, "tool_choice": odd}, ("find",)).params["tool_choice"] == odd
+
+
 def test_where_a_tool_gives_a_member_twice_lists_cannot_be_held_against_it():
     raw = b'[{"type":"function","function":{"name":"drop"},"function":{"name":"find"}}]'
     params = {"tools": json.loads(raw)}
     assert tools_out({"tools": raw}, params, [None]).names == {"find"}
     with pytest.raises(InvalidRequest, match="in tools is given twice"):
         tools_out({"tools": raw}, params, [("find",)])
+    twins = {"tools": [{**function("find"), "Function": {"name": "drop"}}]}
+    assert gate(twins).names == {"find"}
+    with pytest.raises(InvalidRequest, match="small letters") as caught:
+        gate(twins, ("find",))
+    assert caught.value.param == "tools[0].function"
 
 
 def test_no_document_can_be_passed():

@@ -39,7 +39,7 @@ def test_what_cannot_be_embedded_is_named(value: Any, param: str):
 
 
 def test_a_response_is_read_as_far_as_it_matters():
-    tools = [{"type": "function", "name": "find"}, {"type": "web_search"}]
+    tools = [{"type": "function", "name": "find"}, {"type": "web_search", "name": "find"}]
     items = [
         {"role": "user", "content": [{"type": "input_text", "text": "hi"}], "id": "msg_1"},
         {"type": "message", "role": "assistant", "content": "yes"},

@@ -3,7 +3,7 @@
 import pytest
 
 from elbowroom.errors import InvalidRequest
-from elbowroom.read.shape import check_functions, check_message, check_names, check_tools, want
+from elbowroom.read.shape import check_functions, check_message, check_names, check_tool_names, check_tools, want
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
@@ -119,6 +119,23 @@ def test_functions_that_may_not(functions, param):
     with pytest.raises(InvalidRequest) as caught:
         check_functions(functions, "functions")
     assert caught.value.param == param
+
+
+@pytest.mark.parametrize(
+    ("tool", "param"),
+    [
+        ({"type": "function", "Type": "web_search", "function": {"name": "f"}}, "there[0].type"),
+        ({"type": "function", "function": {"name": "f"}, "FUNCTION": {}}, "there[0].function"),
+        ({"name": "f", "Name": "g"}, "there[0].name"),
+        ({"type": "function", "function": {"name": "f", "Name": "g"}}, "there[0].function.name"),
+        ({"type": "custom", "custom": {"NAME": "g"}}, "there[0].custom.name"),
+    ],
+)
+def test_a_tool_has_one_name_whoever_reads_it(tool, param):
+    with pytest.raises(InvalidRequest) as caught:
+        check_tool_names([tool], "there")
+    assert caught.value.param == param
+    check_tool_names([{"type": "function", "function": {"name": "f", "parameters": {"Name": {}}}, "Other": 1}], "there")
 
 
 def test_true_is_no_number():
