@@ -46,6 +46,7 @@ def lift(request: Request, names: Mapping[int, str], policy: Policy) -> Lifted:
     """
     messages, homes, notes = list(request.messages), dict[int, int](), list[str]()
     found = list(request.documents)
+    tagged = len(found)  # by the client, here or in parts
     edits: list[Edit] = []
     for index, message in enumerate(request.messages):
         tool = policy.tools.get(names.get(index, ""))
@@ -62,6 +63,13 @@ def lift(request: Request, names: Mapping[int, str], policy: Policy) -> Lifted:
                     f"messages[{index}] is a message of the role {message.role}; documents belong in user and tool "
                     "messages.",
                     param=f"messages[{index}].content[{parts[0]}]",
+                )
+            tagged += len(parts)
+            if tagged > policy.max_documents:
+                raise InvalidDocument(
+                    f"A request may hold {policy.max_documents} documents at most; with messages[{index}] there are "
+                    f"{tagged}.",
+                    param=f"messages[{index}].content",
                 )
             messages[index], homes[index] = _without(message, parts)
             edits.append(Edit.TAGS_REMOVED)

@@ -210,6 +210,15 @@ def test_many_that_share_an_id_are_told_apart_one_after_the_other():
     assert max(map(len, names)) == len("a'3999")
 
 
+def test_more_parts_than_a_request_may_have_documents_are_an_error():
+    policy = Policy(tools=SEARCH.tools, max_documents=3)
+    parts, more = [COHERE, CLAUDE], [{"id": "t", "text": "Metz."}]
+    assert len(told(lifted(talk(parts, json.dumps(["a", "b"]), documents=more), policy))) == 5
+    with pytest.raises(InvalidDocument) as error:
+        lifted(talk(parts, [RESULT], tool="other", documents=more), policy)
+    assert (error.value.param, "3 documents at most" in error.value.message) == ("messages[2].content", True)
+
+
 def test_more_documents_than_a_request_may_have_are_said_and_left():
     policy = Policy(tools=SEARCH.tools, max_documents=2)
     found = lifted(talk("Which?", json.dumps(["a", "b", "c"])), policy)
