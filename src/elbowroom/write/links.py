@@ -22,7 +22,7 @@ Kind = Literal["image", "link"]
 Span = tuple[int, int]
 
 _SCHEME = r"(?:https?|wss?|ftp):"
-_ADDRESS = re.compile(rf"(?:{_SCHEME}[/\\]*|[/\\]{{2,}})(?P<authority>[^/\\?#]+)", re.IGNORECASE)
+_ADDRESS = re.compile(rf"(?:{_SCHEME}[/\\]*|[/\\]{{2,}})(?P<authority>[^/?#]+)", re.IGNORECASE)
 # In plain text, where `//host` is no address.
 _BARE = re.compile(rf"(?<![a-z0-9])(?:{_SCHEME}[/\\]*|www\.)[^\s<>\"`]+", re.IGNORECASE)
 # Looked ahead for, so that what only looks like an address hides none that stands in it.
@@ -51,8 +51,9 @@ _HIDDEN = re.compile(  # what browsers leave out
 _BEGINS = re.compile(r"[hwf/\\&]|[^!-~]", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _STOPS = str.maketrans("。．｡", "...")
+_PLAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
 _GLUED = re.compile(r"(.*\.[a-z]{2,})[^\x00-\x7f]+", re.IGNORECASE | re.DOTALL)
-_NAME = r"(?:[\w-]{1,63}\.){1,9}[^\W\d_][\w-]{1,62}"
+_NAME = r"(?:[\w-]{1,63}\.){1,9}[^\W\d_][\w-]{1,62}|(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\.?\w)"
 _TYPED = (re.compile(_NAME), re.compile(_NAME, re.ASCII))  # letters of other scripts may stand right beside one
 
 
@@ -63,14 +64,15 @@ class Link(Struct, frozen=True):
     host: str
     start: int
     end: int
+    others: tuple[str, ...] = ()  # hosts that it leads to where it is rendered in another way
 
 
 def links(text: str) -> tuple[Link, ...]:
     """Every link to a host, images first, then by place."""
     found = {
-        (start, end): Link(kind, host, start, end)
+        (start, end): Link(kind, hosts[0], start, end, hosts[1:])
         for start, end, kind in _marked(text)
-        if (host := _host(text[start:end])) is not None
+        if (hosts := _hosts(text[start:end]))
     }
     marked = sorted(found)
     for bare in _BARE.finditer(text):
@@ -81,16 +83,25 @@ def links(text: str) -> tuple[Link, ...]:
             and not _SPACE.search(text, marked[before][0], bare.start())
         ):
             continue  # it is that link, or goes with it as a parameter
-        if (host := _host(bare[0], bare=True)) is not None:
-            found[bare.span()] = Link("link", host, *bare.span())
+        if hosts := _hosts(bare[0], bare=True):
+            found[bare.span()] = Link("link", hosts[0], *bare.span(), hosts[1:])
     return tuple(sorted(found.values(), key=lambda link: (link.kind != "image", link.start)))
 
 
 def foreign(found: Iterable[Link], hosts: Collection[str], allowed: Sequence[str] = ()) -> tuple[Link, ...]:
-    """Those to none of the hosts, and to none that is allowed: `docs.example`, or `*.example` for all below it."""
+    """Those to none of the hosts, and to none that is allowed: `docs.example`, or `*.example` for all below it.
+
+    Of several hosts that one may lead to, a stranger makes it one, and is its host here.
+    """
     exact = {name.lower() for name in allowed}.union(hosts)
     below = tuple(name[1:].lower() for name in allowed if name.startswith("*."))
-    return tuple(link for link in found if link.host not in exact and not link.host.endswith(below))
+    left = []
+    for link in found:
+        for host in (link.host, *link.others):
+            if host not in exact and not host.endswith(below):
+                left.append(Link(link.kind, host, link.start, link.end))
+                break
+    return tuple(left)
 
 
 def hosts_in(text: str) -> frozenset[str]:
@@ -101,7 +112,7 @@ def hosts_in(text: str) -> frozenset[str]:
 
 def host_of(url: str) -> str | None:
     """The host of one address; None where it has none."""
-    return _host(url)
+    return next(iter(_hosts(url)), None)
 
 
 def _marked(text: str) -> Iterator[tuple[int, int, Kind]]:
@@ -146,23 +157,29 @@ def _same(reference: str) -> str:
     return " ".join(reference.casefold().split())
 
 
-def _host(address: str, *, bare: bool = False) -> str | None:
-    """Where a browser would go, with or without the backslashes that Markdown takes away."""
+def _hosts(address: str, *, bare: bool = False) -> tuple[str, ...]:
+    """Where it leads, in each way in which it may be rendered: to a browser a backslash is a slash; Markdown takes it
+    away before punctuation, or writes it as %5C, which may stand in what goes before an @.
+    """
     if not _BEGINS.match(address):
-        return None
+        return ()
     plain = _HIDDEN.sub("", html.unescape(address).strip()[:_LOOK])
     if bare and plain[:4].lower() == "www.":
         plain = "//" + plain
+    named: dict[str, None] = {}
     for form in (plain, _ESCAPED.sub(r"\1", plain)):
         if found := _ADDRESS.match(form):
-            return _canonical(_written(found["authority"]) if bare else found["authority"].rpartition("@")[2]) or None
-    return None
+            slashed, escaped = found["authority"].partition("\\")[0], found["authority"].rpartition("@")[2]
+            for authority in (slashed.rpartition("@")[2], escaped.partition("\\")[0]):
+                named[_canonical(_written(authority) if bare else authority)] = None
+    return tuple(filter(None, named))
 
 
 def _written(authority: str) -> str:
-    """Without the punctuation, or the letters of another script, that a sentence goes on with."""
-    authority = authority.rpartition("@")[2]
-    if authority.startswith("["):
+    """Without the punctuation, or the letters of another script, that a sentence goes on with. Unless to a browser all
+    of it is one name, as an ideographic full stop or a %2E is a dot.
+    """
+    if authority.startswith("[") or _PLAIN.fullmatch(_folded(authority).partition(":")[0]):
         return authority
     ends = (at for at, one in enumerate(authority) if one not in ".-_" and unicodedata.category(one)[0] in "PS")
     authority = authority[: next(ends, None)]
@@ -171,9 +188,13 @@ def _written(authority: str) -> str:
 
 
 def _canonical(host: str) -> str:
-    host = unicodedata.normalize("NFKC", unquote(host)).translate(_STOPS)
+    host = _folded(host)
     host = (host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]).strip(".").lower()
     try:
         return host.encode("idna").decode()
     except UnicodeError:
         return host
+
+
+def _folded(host: str) -> str:
+    return unicodedata.normalize("NFKC", unquote(host)).translate(_STOPS)

@@ -133,11 +133,41 @@ def test_strangers_are_those_that_nobody_named():
     assert [link.host for link in left] == ["evil.example", "docs.example"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![x](https://kb.example\\.evil.example/?q=1)",  # a browser's slash, and Markdown's nothing
+        "![x](https://kb.example\\@evil.example/)",
+        "![x](<https://kb.example\\@evil.example/>)",
+        "![x](//kb.example\\x@evil.example/)",  # written as %5C it is part of a user's name
+        "![x](https://kb.example&bsol;@evil.example/)",
+        "![x][r]\n\n[r]: https://kb.example\\.evil.example/",
+        "https://kb.example\\@evil.example/",
+        "<https://kb.example。evil.example/>",
+        "https://kb.example%2eevil.example/",
+        "见https://kb.example．evil.example:80/x，然后",
+    ],
+)
+def test_what_leads_to_a_stranger_in_one_way_of_rendering_it_is_named(text: str):
+    (link,) = foreign(links(text), {"kb.example"})
+    assert link.host.endswith("evil.example")
+    assert link.kind == ("image" if "!" in text else "link")
+    assert not foreign(links(text), {"kb.example", "evil.example", "kb.example.evil.example"})
+
+
+@pytest.mark.parametrize(
+    "text", ["见https://kb.example。然后", "https://kb.example…then", "https://kb.example!", "\\\\kb.example"]
+)
+def test_what_a_sentence_goes_on_with_makes_no_stranger(text: str):
+    assert foreign(links(text), {"kb.example"}) == ()
+
+
 def test_hosts_that_somebody_wrote():
-    said = "看kb.example的。Mail bob@shop.example, or http://localhost:3000/x, or 退款.公司, or Docs.Example/a"
-    wanted = {"kb.example", "shop.example", "localhost", IDN, "docs.example"}
+    said = "看kb.example的。Mail bob@shop.example, or http://localhost:3000/x, or 退款.公司, or Docs.Example/a, 10.0.0.5:80."
+    wanted = {"kb.example", "shop.example", "localhost", IDN, "docs.example", "10.0.0.5"}
     assert wanted <= hosts_in(said)
     assert "evil.example" not in hosts_in("evil . example and evil,example")
+    assert hosts_in("version 1.2.3.4.5, 1.2.3.4a") == frozenset()
 
 
 def test_the_host_of_an_address():
