@@ -17,9 +17,14 @@ from typing import Any
 
 from elbowroom.write.links import hosts_in
 
-_URL = re.compile(r"\b(?:https?|wss?|ftp)://[^\s\"'<>`\\]+", re.IGNORECASE)
-_MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,9}")
-_PATH = re.compile(r"(?<![\w/])(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.~-]+)*/?|\b[a-z]:\\[^\s\"'<>|]+", re.IGNORECASE)
+# Letters of other scripts may be part of one, or stand right beside it: each is looked for in both ways.
+_BOTH = (re.IGNORECASE, re.IGNORECASE | re.ASCII)
+_URL = (
+    re.compile(r"(?<![a-z0-9])(?:https?|wss?|ftp)://[^\s\"'<>`\\]+", re.IGNORECASE),
+    re.compile(r"(?<![a-z0-9])(?:https?|wss?|ftp)://[!#-&(-;=?-\[\]^_a-z{-~]+", re.IGNORECASE),
+)
+_MAIL = [re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,9}", way) for way in _BOTH]
+_PATH = [re.compile(r"(?<![\w/])(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.~-]+)*/?|\b[a-z]:\\[^\s\"'<>|]+", way) for way in _BOTH]
 _NUMBER = re.compile(r"(?<!\d)\d(?:[ -]?\d){6,40}(?!\d)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ -]?\d\d)*")
 _UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
@@ -73,9 +78,9 @@ def telling(text: str) -> frozenset[str]:
     numbers = (found[0] for found in _NUMBER.finditer(text) if not _DATE.fullmatch(found[0]))
     return frozenset(
         (
-            *(found[0].rstrip(_ENDS) for found in _URL.finditer(text)),
-            *(found[0] for found in _MAIL.finditer(text)),
-            *(path for found in _PATH.finditer(text) if len(path := found[0].rstrip(_ENDS)) >= _SHORT),
+            *(found[0].rstrip(_ENDS) for way in _URL for found in way.finditer(text)),
+            *(found[0] for way in _MAIL for found in way.finditer(text)),
+            *(path for way in _PATH for found in way.finditer(text) if len(path := found[0].rstrip(_ENDS)) >= _SHORT),
             *(re.sub("[ -]", "", number) for number in numbers),
             *hosts_in(text),
         )

@@ -74,6 +74,24 @@ def test_what_the_user_wrote_or_nobody_said_is_not(arguments: Any):
     assert not taint(*RESULTS)("pay", json.dumps(arguments))
 
 
+@pytest.mark.parametrize(
+    ("said", "argument"),
+    [
+        ("邮箱是eve@shop.example。", "发给eve@shop.example的"),
+        ("路径是/etc/passwd。", "把/etc/passwd发送"),
+        ("见https://shop.example/secret。", "打开https://shop.example/secret，然后"),
+        ("见 https://shop.example/退款?q=1 。", "https://shop.example/退款?q=1"),
+        ("服务器10.0.0.5的", "连接10.0.0.5"),
+        ("Copy it to 10.0.0.5.", "10.0.0.5"),
+    ],
+)
+def test_letters_of_another_script_hide_nothing_that_they_stand_beside(said: str, argument: str):
+    assert taint({"role": "tool", "content": said})("pay", json.dumps({"text": argument}))
+    assert not taint({"role": "tool", "content": said}, said=f"{USER} {argument}")(
+        "pay", json.dumps({"text": argument})
+    )
+
+
 def test_what_the_model_said_before_and_what_the_operator_wrote_taints_nothing():
     for role in ("assistant", "system", "developer"):
         assert not taint({"role": role, "content": "evil.example"})("pay", '{"to": "evil.example"}')
