@@ -26,7 +26,7 @@ from elbowroom.records import Count, Packed, Principal, Refused
 from elbowroom_proxy import settings
 from elbowroom_proxy.answering import drive_here, offline
 from elbowroom_proxy.cli import render
-from elbowroom_proxy.principal import OPEN
+from elbowroom_proxy.principal import OPEN, check_model
 from elbowroom_proxy.replaying import who_accepts
 from elbowroom_proxy.settings import Settings
 from elbowroom_proxy.sinks.line import encode
@@ -115,7 +115,9 @@ class Offline:
         self._keys = settings.keys(structs.replace(general, secret=general.secret or OFFLINE_SECRET))
         self._configured = configured
         self._principal = principal
-        chosen = configured.policy if policy is None else settings.load_policy(policy)
+        own = configured.policy if principal.policy is None else configured.policies[principal.policy]
+        chosen = own if policy is None else settings.load_policy(policy)
+        chosen = structs.replace(chosen, mode=principal.mode or chosen.mode)
         self._policy = chosen if budget is None else with_ceiling(chosen, budget)
         self._answer = offline(Tokens(Vocabularies(files=configured.tokenizers), secret=self._keys.counts).count_now)
         self._known = Known(KNOWN_BYTES, live(configured.tokenizers.values()))
@@ -130,6 +132,7 @@ class Offline:
             facts = structs.replace(facts, conversation_id=request.context.conversation_id, stream=request.stream)
             model = catalog.find(request.model)
             window = model.context_window
+            check_model(self._principal, model, request.params)
             facts = structs.replace(facts, upstream=model.upstream, upstream_model=model.upstream_model)
             setting = Setting(
                 principal=self._principal,

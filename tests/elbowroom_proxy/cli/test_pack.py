@@ -207,3 +207,25 @@ def test_it_packs_as_a_key_of_the_configuration(tmp_path, capsys):
     assert "was denied" in capsys.readouterr().out
     assert main([*words, "--as", "bob"]) == 2
     assert "no key of that name" in capsys.readouterr().err
+
+
+def test_a_key_has_its_own_policy_mode_and_models(tmp_path, here):
+    rows = [
+        holders.row("ann", "sk-eb-ann", policy="plain"),
+        holders.row("bob", "sk-eb-bob", mode="passthrough"),
+        holders.row("cy", "sk-eb-cy", models=["demo-large"]),
+    ]
+    (tmp_path / "plain.yaml").write_text("id: plain\nformat: markdown\n")
+    general = {**holders.written(tmp_path, *rows), "policies": {"plain": "plain.yaml"}}
+    models = [
+        {"model_name": name, "litellm_params": {"model": "openai/gpt-4o"}} for name in ("demo-small", "demo-large")
+    ]
+    (tmp_path / "elbowroom.yaml").write_text(json.dumps({"model_list": models, "general_settings": general}))
+    (tmp_path / "other.yaml").write_text("id: other\n")
+    words = ["--json", "--config", "elbowroom.yaml", written(tmp_path, ASKED)]
+    told = {name: json.loads(here(*words, "--as", name)[1]) for name in ("ann", "bob", "cy")}
+    assert told["ann"]["decision"]["policy"]["id"] == "plain"
+    assert "### S1-" in told["ann"]["body"]["messages"][1]["content"]
+    assert told["bob"]["decision"]["mode"] == "passthrough"
+    assert (told["cy"]["body"], told["cy"]["error"]["code"]) == (None, "model_not_allowed")
+    assert json.loads(here(*words, "--as", "ann", "--policy", "other.yaml")[1])["decision"]["policy"]["id"] == "other"
