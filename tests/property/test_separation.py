@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from elbowroom.decision import decide
-from elbowroom.read.policy import Policy
+from elbowroom.read.policy import Policy, QueryClass
 from elbowroom.records import Mode, Packed
 from elbowroom_proxy.vocabularies import FILES, Vocabularies
 from tests.property.chats import HARD, SMALL, TEXT, bodies, policies, read
@@ -44,9 +45,17 @@ def evidence_of(body: dict[str, Any], packed: Packed) -> str:
 # --- labels decide, texts do not ------------------------------------------------------------------------------------
 
 
+CLASSES = (  # each has cues that some texts hold, and leaves another room for the answer
+    QueryClass("general", answer_reserve=200),
+    QueryClass("plans", priority=1, answer_reserve=300, cues={"en": ("annual|parcel",)}, not_cues={"en": ("never",)}),
+    QueryClass("days", priority=2, answer_reserve=400, cues={"en": ("days|policy",), "zh": ("退款",)}),
+)
+
+
 @EXAMPLES
 @given(bodies(tagged=True), policies(), st.data())
 def test_other_texts_under_the_same_labels_change_nothing_but_the_evidence(body, policy: Policy, data: st.DataObject):
+    policy = structs.replace(policy, classes=CLASSES)
     renamed = {one["id"]: data.draw(TEXT) for one in body["documents"]}
     other = {**body, "documents": [{**one, "text": renamed[one["id"]]} for one in body["documents"]]}
     first, second = outcome(body, policy), outcome(other, policy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -86,6 +87,18 @@ def moved(lines: Lines, draw: Callable[..., Any]) -> str:
     return "moved"
 
 
+def renumbered(lines: Lines, draw: Callable[..., Any]) -> str:
+    """Two records change places, each with the place in the chain that it now has, and with its own hash."""
+    places = [(path, at) for path in sorted(lines) for at in range(len(lines[path]))]
+    (one, first), (other, second) = draw(st.lists(st.sampled_from(places), min_size=2, max_size=2, unique=True))
+    a, b = (re.split(rb'(,"chain":"[0-9a-f]{12}:[0-9]+)', line) for line in (lines[one][first], lines[other][second]))
+    a[-2], b[-2] = b[-2], a[-2]
+    lines[one][first], lines[other][second] = b"".join(b), b"".join(a)
+    for path in {one, other}:
+        path.write_bytes(b"".join(lines[path]))
+    return "renumbered"
+
+
 def repeated(lines: Lines, draw: Callable[..., Any]) -> str:
     """A line comes twice."""
     path = draw(st.sampled_from(sorted(lines)))
@@ -112,7 +125,7 @@ def forged(lines: Lines, draw: Callable[..., Any]) -> str:
     return "forged"
 
 
-@pytest.mark.parametrize("tamper", [edited, deleted, moved, repeated, forged])
+@pytest.mark.parametrize("tamper", [edited, deleted, moved, renumbered, repeated, forged])
 @EXAMPLES
 @given(RECORDS, st.integers(1, 3), st.sampled_from([1, 300, 4000]), st.data())
 def test_whatever_is_done_to_sealed_lines_is_found(tmp_path_factory, tamper, records, writers, size, data):

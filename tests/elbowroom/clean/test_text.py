@@ -127,6 +127,7 @@ def test_clean_line(raw: str, line: str) -> None:
 
 @given(st.text(), st.integers(1, 40))
 @example("<|a\n|> <S1", 3)
+@example("[S1]" * 10, 40)  # what is broken is longer
 def test_a_clean_line_is_one_clean_line(raw: str, limit: int) -> None:
     line = clean_line(raw, limit)
     assert len(line) <= limit

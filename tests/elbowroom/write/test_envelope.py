@@ -174,9 +174,11 @@ def test_where_one_block_ends_matters():
     assert nonce(KEY, [("a",), ("b",)], 40) != nonce(KEY, [("a", "b")], 40)
 
 
-def test_a_block_that_holds_every_short_number_gets_a_longer_one():
+@pytest.mark.parametrize("at", range(5))
+def test_a_block_that_holds_every_short_number_gets_a_longer_one(at: int):
+    """Wherever they stand: a title's would end a fence as well."""
     everything = " ".join(f"{number:05}" for number in range(100_000))
-    found = nonce(KEY, [(everything,)])
+    found = nonce(KEY, [("S1", "", "", "", "Text."), tuple(everything if at == part else "" for part in range(5))])
     assert len(found) == 6
     assert found not in everything
 
