@@ -86,7 +86,15 @@ def _checked(message: Message, tool: Tool | None, known: Known) -> Checked:
             return withheld(size, "parts of it are not to be shown, and it is no JSON in which they could be found")
         text, redacted = kept
     safe = clean_result(text, known)
-    return Checked(safe.text, size, safe.removed, redacted, None, safe.spans, safe.broken_spans)
+    removed = safe.removed or _live_between(message, known)  # the line end that joins them in `text` breaks them
+    return Checked(safe.text, size, removed, redacted, None, safe.spans, safe.broken_spans)
+
+
+def _live_between(message: Message, known: Known) -> int:
+    """How many control strings its parts make where a template puts one right behind the other, as many do."""
+    content = message.value.get("content")
+    texts = [part["text"] for part in content if isinstance(part.get("text"), str)] if isinstance(content, list) else []
+    return known.text("".join(texts)).neutralised if len(texts) > 1 else 0
 
 
 def _is_text(message: Message) -> bool:
