@@ -12,6 +12,7 @@ of what somebody wrote.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import warnings
 from collections.abc import Sequence
@@ -37,6 +38,8 @@ _VALUES = re.compile(
     re.DOTALL,
 )
 
+_LENIENT = json.JSONDecoder(parse_constant=lambda _: None)
+
 
 def returned(texts: Sequence[str]) -> list[Any]:
     """The documents in the text parts of one tool message: objects and strings, in order.
@@ -51,14 +54,27 @@ def returned(texts: Sequence[str]) -> list[Any]:
 
 def _value(text: str) -> Any:
     """What the text stands for; itself where it is neither JSON nor a Python literal."""
-    inside = text.strip()
+    inside = text.strip().removeprefix("\ufeff")  # as .NET begins a file
     if not inside.startswith(("{", "[", "(", '"')):
         return text
     try:
-        value = decode(whole(inside).encode())
+        value = _json(inside)
     except InvalidRequest:
         value = _lines(inside) or _literal(inside)
     return text if value is None else value
+
+
+def _json(text: str) -> Any:
+    """The value; a score that is NaN, as Python writes it, is none. Raises `InvalidRequest`."""
+    try:
+        return decode(whole(text).encode())
+    except InvalidRequest:
+        if "NaN" not in text:
+            raise
+        try:
+            return _LENIENT.decode(text)
+        except (ValueError, RecursionError):
+            raise InvalidRequest("It is no JSON, even if NaN is a number.") from None
 
 
 def _lines(text: str) -> list[Any] | None:
@@ -67,7 +83,7 @@ def _lines(text: str) -> list[Any] | None:
     if len(lines) < 2 or not all(line.lstrip().startswith("{") for line in lines):
         return None
     try:
-        return [decode(whole(line).encode()) for line in lines]
+        return [_json(line) for line in lines]
     except InvalidRequest:
         return None
 
