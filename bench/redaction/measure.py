@@ -39,6 +39,8 @@ AROUND: dict[str, Callable[[str], str]] = {
     "JSON in JSON": lambda text: json.dumps({"log": json.dumps({"key": text})}),
     "JSON in ASCII, Chinese beside it": lambda text: json.dumps({"说明": f"测试环境请用，{text}，三月以后作废。"}),
     "JSON, its signs escaped": lambda text: json.dumps({"key": text}).translate(SIGNS),
+    "JSON, a line of many": lambda text: json.dumps({"log": f"ready\n{text}\nstarted"}),
+    "JSON, its slashes escaped": lambda text: json.dumps({"key": text}).replace("/", "\\/"),
     "a zero-width character in it": lambda text: f"Use {text[: len(text) // 2]}\u200b{text[len(text) // 2 :]} here.",
     "a line end in it": lambda text: f"Use {text[: len(text) // 2]}\n{text[len(text) // 2 :]} here.",
     "base64 of it": lambda text: b64encode(text.encode()).decode(),

@@ -30,6 +30,7 @@ SEEN = 12  # characters: who has so many in a row of a value has a part of it
 
 SECRET = st.sampled_from(KINDS)
 AROUND = st.sampled_from([*SENTENCES, *(one for one in HARD if "\ud800" not in one)])
+GAP = st.sampled_from([" ", " ", "\n", "\t", "，"])
 HIDDEN = st.sampled_from(["", "", "\u200b", "\u00ad", "\u2060", "\ufeff"])
 ANSWER = offline(TOKENS.count_now)
 
@@ -41,7 +42,8 @@ def secrets(draw: st.DrawFn) -> tuple[str, str]:
     before, after = draw(AROUND), draw(AROUND)
     at, hidden = draw(st.integers(1, len(value) - 1)), draw(HIDDEN)
     text = text.replace(value, value[:at] + hidden + value[at:])
-    return value, f"{before} {text} {after}"
+    gap = draw(GAP)
+    return value, f"{before}{gap}{text}{gap}{after}"
 
 
 @st.composite

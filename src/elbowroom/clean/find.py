@@ -5,7 +5,7 @@ backtracking, and after a match that is none the search goes on behind its first
 Does not know: deadlines (the service has them), requests, or what is done about what was found.
 
 Full-width and similar forms are found like ASCII, and so is what JSON's escapes stand for (`\u002B`, as some write any
-plus): whoever reads the text reads them, too. A text has to be free of hidden characters before: a key with one in the
+plus, `\/`): whoever reads the text reads them. A text has to be free of hidden characters before: a key with one in the
 middle is none.
 """
 
@@ -30,28 +30,40 @@ PACKS: dict[str, tuple[Rule, ...]] = {"secrets": SECRETS, "pii": PERSONAL}
 
 # Full-width, mathematical and circled forms that stand for one character each.
 _FOLDED = {
-    chr(code): form
+    code: form
     for block in (range(0xFF01, 0xFF5F), range(0x1D400, 0x1D800), range(0x2460, 0x24EB))
     for code in block
     if len(form := shadow(chr(code))) == 1 and form.isascii()
 }
-# Punctuation alone, of which Chinese is full, is not worth folding a text.
-_WIDE = re.compile("[\uff10-\uff19\uff1d\uff20-\uff3a\uff3f\uff41-\uff5a\u2460-\u24ea\U0001d400-\U0001d7ff]")
+# What stands between groups of digits where a line must not end.
+_SPACES = "".join(map(chr, (0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)))
+_PLAIN = [*((space, " ") for space in _SPACES), *((hyphen, "-") for hyphen in "\u2010\u2011\u2012\u2013\u2212\uff0d")]
+# Other punctuation alone, of which Chinese is full, is not worth folding a text.
+_LETTERS = "\uff10-\uff19\uff1d\uff20-\uff3a\uff3f\uff41-\uff5a\u2460-\u24ea\U0001d400-\U0001d7ff"
+_WIDE, _ANY = re.compile(f"[{_LETTERS}]"), re.compile(f"[{_LETTERS}{''.join(char for char, _ in _PLAIN)}]")
 # Escapes that may stand in the middle of something: printable ASCII, what nobody sees, wide letters and digits. In JSON
 # inside a string of JSON there are more backslashes.
 _TELLING = re.compile(
-    r"\\{1,8}u(00(?:0[9ad]|[2-7][0-9a-f]|ad)|200[b-f]|20(?:2[a-e]|6[0-9a-f])|feff|fe0[0-9a-f]"
-    r"|ff(?:1[0-9d]|[24][0-9a-f]|3[0-9af]|5[0-9a]))",
+    r"\\{1,8}(?:/|u(00(?:0[9ad]|[2-7][0-9a-f]|a[0d])|20(?:0[0-9a-f]|1[0-3]|2[a-f]|5f|6[0-9a-f])|2212|3000|feff"
+    r"|fe0[0-9a-f]|ff(?:0d|1[0-9d]|[24][0-9a-f]|3[0-9af]|5[0-9a])))",
     re.IGNORECASE,
 )
-_OTHER = re.compile(r"(?<=\\)u[0-9a-fA-F]{4}")
-_OUTSIDE = "\x01" * 5  # in its place: `\uff0cAKIA` is no word
+# Others are the end of a word, or its beginning: `\nAKIA` and `\uff0cAKIA` are none.
+_OTHER, _SHORT = re.compile(r"(?<=\\)u[0-9a-fA-F]{4}"), ("\\n", "\\t", "\\r", "\\b", "\\f")
+_OUTSIDE = "\x01"  # in place of each of their characters but the backslash; `secrets` knows it
 _TOGETHER = 6  # rules are looked for at once, where any of the pack matches
 _PATIENCE = 256  # matches that are none, between two looks at the clock
 
 
 class Overrun(Exception):
     """The search was to take no longer."""
+
+
+class _Stretches(NamedTuple):
+    """Of a text in which something was replaced: where each part begins, and where it did before."""
+
+    here: list[int]
+    there: list[int]
 
 
 class _Group(NamedTuple):
@@ -70,28 +82,29 @@ def find(text: str, packs: Iterable[str], late: Callable[[], bool] = lambda: Fal
 
     `late` is asked now and then whether to give up: raises `Overrun`.
     """
-    places: list[int] = []
-    if "\\u" in text:
-        if _TELLING.search(text):
-            text, places = _read(text)
-        text = _OTHER.sub(_OUTSIDE, text)
-    if not text.isascii() and _WIDE.search(text):
-        text = "".join(_FOLDED.get(char, char) for char in text)
+    stretches: _Stretches | None = None
+    if "\\" in text:
+        if ("\\u" in text or "\\/" in text) and _TELLING.search(text):
+            text, stretches = _read(text, late)
+        if "\\u" in text:
+            text = _OTHER.sub(5 * _OUTSIDE, text)
+        for escape in _SHORT:
+            text = text.replace(escape, "\\" + _OUTSIDE)
+    if not text.isascii() and _ANY.search(text):
+        for char, form in _PLAIN:
+            text = text.replace(char, form)
+        if _WIDE.search(text):
+            text = text.translate(_FOLDED)
     data = text.encode("utf-8", "surrogatepass")
     found: list[Finding] = []
     for pack in packs:
         some, groups = _compiled(pack)
         if some.search(data) is not None:
-            more = [
-                (*span, rule.name)
-                for group in groups
-                if group.some.search(data) is not None
-                for rule, pattern in group.rules
-                for span in _spans(data, rule, pattern, late)
-            ]
-            found = sorted([*found, *_beside(apart(more), found)])
+            found = sorted([*found, *_beside(apart(_named(data, groups, late)), found)])
     told = _in_characters(data, tuple(found))
-    return tuple((places[start], places[end], name) for start, end, name in told) if places else told
+    if stretches is None:
+        return told
+    return tuple((_came(start, stretches), _came(end, stretches), name) for start, end, name in told)
 
 
 def apart(found: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -110,21 +123,30 @@ def apart(found: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(kept)
 
 
-def _read(text: str) -> tuple[str, list[int]]:
-    """The text with its telling escapes read, and where in `text` each of its characters begins, the end included."""
+def _read(text: str, late: Callable[[], bool]) -> tuple[str, _Stretches]:
+    """The text with its telling escapes read, and from where in `text` each stretch of it came."""
     pieces: list[str] = []
-    places: list[int] = []
-    done = 0
-    for escape in _TELLING.finditer(text):
+    stretches = _Stretches([], [])
+    length = done = 0
+    for number, escape in enumerate(_TELLING.finditer(text), start=1):
         start, end = escape.span()
-        char = sanitise(chr(int(escape[1], 16))).text
+        char = "/" if escape[1] is None else sanitise(chr(int(escape[1], 16))).text
         pieces += text[done:start], char
-        places += range(done, start)
-        places += [start] * len(char)
+        stretches.here.extend((length, length + start - done))
+        stretches.there.extend((done, start))
+        length += start - done + len(char)
         done = end
-    pieces.append(text[done:])
-    places += range(done, len(text) + 1)
-    return "".join(pieces), places
+        if number % _PATIENCE == 0 and late():
+            raise Overrun
+    stretches.here.append(length)
+    stretches.there.append(done)
+    return "".join([*pieces, text[done:]]), stretches
+
+
+def _came(place: int, stretches: _Stretches) -> int:
+    """Where a place of the text that was read is in the text as it came."""
+    at = bisect_right(stretches.here, place) - 1
+    return stretches.there[at] + place - stretches.here[at]
 
 
 def _beside(more: Iterable[Finding], found: Sequence[Finding]) -> Iterator[Finding]:
@@ -148,6 +170,17 @@ def _compiled(pack: str) -> _Pack:
     rules = PACKS[pack]
     groups = [rules[at : at + _TOGETHER] for at in range(0, len(rules), _TOGETHER)]
     return _Pack(of(*rules), tuple(_Group(of(*some), tuple((rule, of(rule)) for rule in some)) for some in groups))
+
+
+def _named(data: bytes, groups: Iterable[_Group], late: Callable[[], bool]) -> Iterator[Finding]:
+    """In bytes."""
+    for group in groups:
+        if late():
+            raise Overrun
+        if group.some.search(data) is not None:
+            for rule, pattern in group.rules:
+                for start, end in _spans(data, rule, pattern, late):
+                    yield start, end, rule.name
 
 
 def _spans(data: bytes, rule: Rule, pattern: Any, late: Callable[[], bool]) -> Iterator[tuple[int, int]]:

@@ -51,12 +51,15 @@ def iban(found: str) -> int:
     return end + 1 if number % 97 == 1 else 0
 
 
+_ACCENTED = "\u00c0-\u024f"  # Latin letters beyond ASCII; words of other scripts may touch an address
+_LETTER = f"A-Za-z0-9{_ACCENTED}"
 _SIXTEEN = r"(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6011|6[45]\d{2}|62\d{2}|35\d{2})"
 
 PERSONAL: tuple[Rule, ...] = (
     Rule(
         "mail",
-        r"\b[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}\b",
+        rf"(?:\b[A-Za-z0-9]|_|[{_ACCENTED}])[{_LETTER}._%+-]{{0,63}}@"
+        rf"(?:[{_LETTER}](?:[{_LETTER}-]{{0,61}}[{_LETTER}])?\.){{1,8}}[A-Za-z]{{2,24}}\b",
         check=mail,
     ),
     Rule(

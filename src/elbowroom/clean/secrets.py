@@ -5,8 +5,8 @@ Does not know: how rows are looked for (`find`), or what is put in their place. 
 what is redacted can be named.
 
 A row is an expression of RE2: no look-around, no back-reference, and time that grows with the text alone. `group` is
-what is taken out, where that is less than the match. In JSON a slash may be written `\/`, a quote `\"` and a line end
-`\n`; in JSON inside a string of JSON, each with more backslashes.
+what is taken out, where that is less than the match. In JSON a quote may be written `\"`; a line end's `\n` is here
+a backslash and `\x01`. In JSON inside a string of JSON there are more backslashes.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ _SLASHES = r":(?:\\*/){2}"
 _USER = r"""[^\s:/?#@"'<>\\]{0,64}"""
 # Up to the last @ before a space, a slash or a quote: the one in a password may not have been escaped.
 _WORD = r"""((?:[^\s/"'`<>\\]|\\[^\s/]){1,200})@[\w.\[%-]"""
+_DASH = "[_ .-]?"
 _QUOTE = r"""(?:\\*["'])?"""
 _DATABASES = "postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|neo4j"
 _KEY = r"PRIVATE KEY(?: BLOCK)?-----"
-_BETWEEN = r"""(?:\s|\\+[nrt"]|["'+>|,])"""
+_BETWEEN = r"""(?:\s|\\+["\x01]|["'+>|,])"""
 _BASE64 = rf"(?:{_BETWEEN}*[A-Za-z0-9+/=]{{16,}})"
 _LAST_LINES = rf"(?:{_BETWEEN}*[A-Za-z0-9+/=]{{1,80}}){{0,3}}{_BETWEEN}*-----END (?:[A-Z0-9]+ ){{0,3}}{_KEY}"
 _HEADERS = rf"(?:{_BETWEEN}*[A-Z][A-Za-z-]{{3,20}}: ?[A-Za-z0-9,. ()/-]{{1,80}})*"
@@ -58,7 +59,8 @@ SECRETS: tuple[Rule, ...] = (
     Rule("aws_key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
     Rule(
         "aws_secret",
-        rf"(?i:aws_?(?:secret_?)?(?:access_?)?key){_QUOTE}\s{{0,4}}[:=]\s{{0,4}}{_QUOTE}([A-Za-z0-9/+]{{40}})\b",
+        rf"(?i:aws{_DASH}(?:secret{_DASH})?(?:access{_DASH})?key|secret{_DASH}access{_DASH}key){_QUOTE}"
+        rf"(?:\s{{0,4}}(?:=>|[:=>|,]|：)\s{{0,4}}|\s{{1,4}}){_QUOTE}([A-Za-z0-9/+]{{40}})(?:\b|[^A-Za-z0-9/+=]|\z)",
         1,
     ),
     Rule("github_token", r"gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),

@@ -67,6 +67,40 @@ def test_escapes_hide_nothing(form: tuple[str, int], write: Callable[[str], str]
     assert value in found[0] or write not in (net, every)
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("between", ["\n", "\t", "\r\n", "\b", "\f", "，"])
+def test_in_json_a_line_may_begin_with_it(form: tuple[str, int], between: str):
+    value, text = planted(*form)
+    for written in (json.dumps, lambda value: json.dumps(json.dumps(value)), lambda value: json.dumps(value) + "\n"):
+        whole = written({"log": f"keys:{between}{text}{between}end"})
+        left = whole
+        for start, end, _ in reversed(find(whole, BOTH)):
+            left = f"{left[:start]}[REDACTED]{left[end:]}"
+        assert "[REDACTED]" in left
+        log = json.loads(left)
+        told = (json.loads(log) if isinstance(log, str) else log)["log"]
+        assert told == f"keys:{between}{text.replace(value, '[REDACTED]')}{between}end"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_in_json_a_slash_may_have_a_backslash_before_it(form: tuple[str, int]):
+    value, text = planted(*form, "2")
+    whole = json.dumps({"log": f"keys {text} end"}).replace("/", "\\/")
+    found = [json.loads(f'"{whole[start:end]}"') for start, end, _ in find(whole, BOTH)]
+    assert found == [value]
+
+
+def test_digits_may_be_kept_on_one_line():
+    spaced, dashed, account = planted("card", 1)[0], planted("card", 2)[0], planted("iban", 1)[0]
+    for form in (
+        *(one.replace(" ", space) for one in (spaced, account) for space in "\u00a0\u2007\u2009\u202f\u3000"),
+        *(dashed.replace("-", hyphen) for hyphen in "\u2010\u2011\u2013\u2212\uff0d"),
+    ):
+        for text in (f"Nº\u00a07 – {form}，", json.dumps(f"Nº\u00a07 – {form}，")):
+            ((start, end, _),) = find(text, BOTH)
+            assert json.loads(f'"{text[start:end]}"') == form
+
+
 def test_places_are_characters_in_any_script():
     (one, _), (two, _) = planted("github_token"), planted("mail")
     text = f"退款多久到账？{one}，😀{two} é {one}"
@@ -112,7 +146,22 @@ def test_what_was_redacted_is_not_found_again(text: str):
 
 @pytest.mark.parametrize(
     "piece",
-    ["a@", "-----BEGIN PRIVATE KEY-----", "A", "https://u:", "eyJa", "ghp_", "AKIA ", "a.b@c.", "\\", "\\u0041"],
+    [
+        "a@",
+        "-----BEGIN PRIVATE KEY-----",
+        "A",
+        "https://u:",
+        "eyJa",
+        "ghp_",
+        "AKIA ",
+        "a.b@c.",
+        "\\",
+        "\\u0041",
+        "\\n",
+        "\\/",
+        "é@é.é",
+        "\u00a0",
+    ],
 )
 def test_no_text_is_slow(piece: str):
     start = time.process_time()
@@ -127,6 +176,8 @@ def test_a_search_that_takes_too_long_ends_itself():
         asked.append(1)
         return len(asked) > 2
 
-    with pytest.raises(Overrun):
-        find("4111 " * 2_000, BOTH, late)
-    assert len(asked) == 3
+    for text, packs in (("4111 " * 2_000, ("pii",)), ("\\u0041" * 2_000, BOTH), (planted("npm_token")[0], BOTH)):
+        asked.clear()
+        with pytest.raises(Overrun):
+            find(f"{text} {planted('card')[0]}", packs, late)
+        assert len(asked) == 3

@@ -26,6 +26,22 @@ def test_what_it_names_is_found_and_nothing_beside_it(rule: str, form: int):
             assert (whole[start:end], name) == (value, rule)
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "jürgen.groß@mail.example",
+        "élodie@mail.example",
+        "kontakt@bücher.example",
+        "a@xn--bcher-kva.example",
+        "_bot@mail.example",
+    ],
+)
+def test_an_address_may_have_any_latin_letter(address: str):
+    for around in ("{}", "请联系{}。", "<{}>", "Grüße an {}!"):
+        text = around.format(address)
+        assert [text[start:end] for start, end, _ in find(text, PII)] == [address]
+
+
 @pytest.mark.parametrize("rule", ["card", "iban"])
 def test_another_digit_makes_it_a_number_like_others(rule: str):
     value, _ = planted(rule)

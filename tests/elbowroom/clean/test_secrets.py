@@ -75,6 +75,30 @@ def test_what_only_looks_like_it_stays(text: str):
     assert find(text, ("secrets",)) == ()
 
 
+@pytest.mark.parametrize(
+    "around",
+    [
+        "aws_secret_access_key = {}",
+        '"SecretAccessKey": "{}"',
+        "<SecretAccessKey>{}</SecretAccessKey>",
+        "aws.secretKey={}",
+        "AWS Secret Access Key: {}",
+        "| AWS_SECRET_ACCESS_KEY | {} |",
+        '"aws_secret_access_key","{}"',
+        "aws-secret-key => '{}'",
+        "AWS_SECRET_ACCESS_KEY\t{}",
+        "aws_secret_access_key：{}。",
+        '{{"note":"\\nsecret_access_key={}\\n"}}',
+    ],
+)
+def test_the_secret_of_aws_is_known_by_the_name_before_it(around: str):
+    whole = planted("aws_secret", 1)[0]
+    for value in (whole, whole[:39] + "/", "+" + whole[1:39] + "+"):
+        text = around.format(value)
+        assert [(text[start:end], name) for start, end, name in find(text, ("secrets",))] == [(value, "aws_secret")]
+    assert find(around.format(whole + "A"), ("secrets",)) == ()
+
+
 def test_in_json_a_slash_may_be_written_with_a_backslash():
     value, text = planted("database_password")
     ((start, end, _),) = find(text.replace("/", "\\/"), ("secrets",))
