@@ -119,9 +119,10 @@ def rules_of(tokens: Iterable[str]) -> tuple[Rule, ...]:
     """Rules for those control tokens of a tokenizer that `RULES` leave alive.
 
     No rule is made for what no sanitised text can hold, for white space and single characters, which are no control,
-    and for a token with a backslash in it: no backslash can break that one.
+    and for a token with a backslash in it: no backslash can break that one. A line end around a token is not asked for:
+    a tag's line may bring it.
     """
-    shadows = {token: shadow(token) for token in tokens if token.strip() and sanitise(token).text == token}
+    shadows = {token: shadow(token.strip("\n")) for token in tokens if token.strip() and sanitise(token).text == token}
     return tuple(
         Rule("tokenizer", form[0], re.escape(form[1:REACH]), (token,))
         for token, form in shadows.items()

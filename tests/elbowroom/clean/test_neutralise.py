@@ -195,6 +195,11 @@ def test_rules_are_made_for_what_would_stay_alive() -> None:
     assert neutralise("a plain text", live) == ("a plain text", 0, ())
 
 
+def test_a_token_that_a_line_end_completes_is_broken_without_it() -> None:
+    live = compile_rules(rules_of(["[OWN]\n", "\n\n§own"]))
+    assert neutralise("§own [OWN]", live).text == "§\\own [\\OWN]"
+
+
 @given(ASSEMBLED, st.lists(st.text(st.sampled_from("<>[]|/abＡ§"), min_size=2, max_size=5), max_size=3))
 def test_added_rules_keep_every_promise(text: str, tokens: list[str]) -> None:
     live = compile_rules([*RULES, *rules_of(tokens)])
