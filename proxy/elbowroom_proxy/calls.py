@@ -1,6 +1,7 @@
 """Calls that never reach the client: to tools which the request did not have, and tainted ones where they are blocked.
 
-Knows: how a call comes in pieces (its name perhaps too), when a name is whole, and how what stays is numbered anew.
+Knows: how a call comes in pieces (its name perhaps too, or in each of them), when a name is whole, and how what stays
+is numbered anew.
 Does not know: why a tool is not there, what makes a call tainted, or anything else in an answer.
 
 A chunk whose call has no whole name yet is held, or no whole arguments where these decide, and with it whatever comes
@@ -31,11 +32,20 @@ class Entry(NamedTuple):
     number: int | None
     name: str
     arguments: str  # where it has some, its name is whole
+    ident: str = ""
 
 
 def may_hold(data: bytes) -> bool:
-    """Whether what cannot be read may hold a call, which a more patient reader might find in it."""
+    """Whether what cannot be read may hold a call, which a more patient reader might find in it, UTF-16 or not."""
+    data = data.replace(b"\0", b"")
     return b"tool_calls" in data or _LEGACY.encode() in data
+
+
+def unreadable(tool_calls: Any, function_call: Any) -> bool:
+    """Whether a message's calls are something else than calls."""
+    return bool(tool_calls and not isinstance(tool_calls, list)) or bool(
+        function_call and not isinstance(function_call, dict)
+    )
 
 
 def entry(value: Any) -> Entry:
@@ -43,11 +53,12 @@ def entry(value: Any) -> Entry:
     call = value if isinstance(value, dict) else {}
     kinds = ("custom", "function") if call.get("type") == "custom" else ("function", "custom")
     called: dict[str, Any] = next((one for kind in kinds if isinstance(one := call.get(kind), dict)), {})
-    index, name = call.get("index"), called.get("name")
+    index, name, ident = call.get("index"), called.get("name"), call.get("id")
     return Entry(
         index if isinstance(index, int) else None,
         name if isinstance(name, str) else "",
         _text(called.get("arguments") or called.get("input")),
+        ident if isinstance(ident, str) else "",
     )
 
 
@@ -60,10 +71,11 @@ def _text(arguments: Any) -> str:
 class _Call:
     """One call of one choice. `place`: its new index; None where it is refused."""
 
-    __slots__ = ("arguments", "decided", "judged", "name", "named", "place")
+    __slots__ = ("arguments", "decided", "ident", "judged", "name", "named", "place")
 
     def __init__(self) -> None:
         self.name = ""
+        self.ident = ""
         self.arguments: list[str] = []
         self.named = False  # the name is whole
         self.decided = False
@@ -72,10 +84,11 @@ class _Call:
 
 
 class _Choice:
-    __slots__ = ("calls", "kept", "last", "refused")
+    __slots__ = ("calls", "kept", "last", "numbered", "refused")
 
     def __init__(self) -> None:
         self.calls: dict[int | str, _Call] = {}
+        self.numbered: dict[int, int | str] = {}  # of calls that share a number, the latest
         self.last: int | str | None = None
         self.kept = 0
         self.refused = 0
@@ -98,6 +111,7 @@ class _Part(NamedTuple):
     choice: _Choice
     calls: list[_Call | None]
     legacy: _Call | None
+    again: list[bool]  # which entries say the name that their call has already
 
 
 class Gate:
@@ -138,10 +152,11 @@ class Gate:
             if not piece.entries and piece.legacy is None:
                 return None
             choice = self._choices[piece.index] = _Choice()
-        calls = [self._call(choice, one, _key(choice, one)) for one in piece.entries]
-        legacy = None if piece.legacy is None else self._call(choice, piece.legacy, _LEGACY)
+        found = [self._call(choice, one, _key(choice, one)) for one in piece.entries]
+        legacy = None if piece.legacy is None else self._call(choice, piece.legacy, _LEGACY)[0]
         self._settle(choice, whole=piece.finished)
-        return _Part(piece, choice, calls, legacy) if calls or piece.legacy or piece.finished else None
+        calls, again = [call for call, _ in found], [again for _, again in found]
+        return _Part(piece, choice, calls, legacy, again) if calls or piece.legacy or piece.finished else None
 
     def judge(self, choice: _Choice, one: Entry) -> _Call:
         """A call that came whole, at once."""
@@ -150,20 +165,28 @@ class Gate:
         self._settle(choice, whole=True)
         return call
 
-    def _call(self, choice: _Choice, one: Entry, key: int | str) -> _Call | None:
+    def _call(self, choice: _Choice, one: Entry, key: int | str) -> tuple[_Call | None, bool]:
+        """The call that an entry belongs to, and whether it only says the name once more."""
         if key not in choice.calls:
             for before in choice.calls.values():
                 before.named = True  # another one begins
             choice.calls[key] = _Call()
         choice.last = key
         call = choice.calls[key]
-        if (call.named and one.name) or (call.judged and one.arguments):
-            return None  # neither a name nor a call can change once it was believed
-        call.name += one.name
+        again = one.name != "" and key != _LEGACY and self._says_again(call, one.name)
+        if (call.named and one.name and not again) or (call.judged and one.arguments):
+            return None, False  # neither a name nor a call can change once it was believed
+        call.name += "" if again else one.name
+        call.ident = call.ident or one.ident
         if self._taint is not None:
             call.arguments.append(one.arguments)
         call.named = call.named or bool(one.arguments)
-        return call
+        return call, again
+
+    def _says_again(self, call: _Call, name: str) -> bool:
+        """Some servers say the whole name in each piece, and clients differ in what they make of it."""
+        doubled = not call.named and self._names is not None and name + name in self._names
+        return name == call.name and self._may_call(name) and not doubled
 
     def _settle(self, choice: _Choice, *, whole: bool) -> None:
         """Decides what can be decided, in order, since a call's new number is known by those before it."""
@@ -208,19 +231,24 @@ class Gate:
 
 
 def _key(choice: _Choice, one: Entry) -> int | str:
-    """Which call an entry belongs to: some servers number none, and send each whole."""
-    if one.number is not None:
-        return one.number
-    if one.name or choice.last is None:
-        return f"unnumbered {len(choice.calls)}"
-    return choice.last
+    """Which call an entry belongs to: some servers number none, and send each whole; some give all the same number, and
+    each its own id.
+    """
+    if one.number is None:
+        return f"unnumbered {len(choice.calls)}" if one.name or choice.last is None else choice.last
+    key = choice.numbered.get(one.number, one.number)
+    before = choice.calls.get(key)
+    if before is not None and before.ident and one.ident not in ("", before.ident) and one.name:
+        key = choice.numbered[one.number] = f"{one.number} {len(choice.calls)}"
+    return key
 
 
 def _rewritten(data: bytes, part: _Part) -> bytes:
     piece, path = part.piece, ("choices", part.piece.position)
     places = [None if call is None else call.place for call in part.calls]
-    if any(one.number not in (None, place) or place is None for one, place in zip(piece.entries, places, strict=True)):
-        data = renumbered(data, places, *path, "delta")
+    moved = (one.number not in (None, place) or place is None for one, place in zip(piece.entries, places, strict=True))
+    if any(part.again) or any(moved):
+        data = renumbered(data, places, *path, "delta", again=part.again)
     if piece.legacy is not None and (part.legacy is None or part.legacy.place is None):
         data = splice.without(data, _LEGACY, *path, "delta")
     if piece.finished and part.choice.refused and not part.choice.kept:
@@ -228,18 +256,31 @@ def _rewritten(data: bytes, part: _Part) -> bytes:
     return data
 
 
-def renumbered(data: bytes, places: Sequence[int | None], *path: str | int) -> bytes:
-    """The same with only those of `tool_calls` that have a place, numbered by it where they were numbered."""
+def renumbered(
+    data: bytes, places: Sequence[int | None], *path: str | int, again: Sequence[bool] | None = None
+) -> bytes:
+    """The same with only those of `tool_calls` that have a place, numbered by it where they were numbered, and without
+    the name where that is said `again`.
+    """
     at = splice.find(data, *path, "tool_calls")
     kept = []
-    for child, place in zip(splice.children(data, at.value), places, strict=True):
+    for position, (child, place) in enumerate(zip(splice.children(data, at.value), places, strict=True)):
         if place is not None:
             raw = data[child.value : child.end]
+            raw = _unnamed(raw) if again and again[position] else raw
             has_index = any(member.name == "index" for member in splice.children(raw))
             kept.append(splice.replace(raw, b"%d" % place, "index") if has_index else raw)
     if not kept:
         return splice.without(data, "tool_calls", *path)
     return data[: at.value] + b"[" + b",".join(kept) + b"]" + data[at.end :]
+
+
+def _unnamed(raw: bytes) -> bytes:
+    """An entry without its name."""
+    named = [one for one in splice.children(raw) if one.name in ("function", "custom") and raw[one.value] in b"{"]
+    for one in named:
+        raw = splice.without(raw, "name", one.name)
+    return raw
 
 
 class _Message(Struct):
@@ -269,6 +310,8 @@ def gated(body: bytes, names: Collection[str] | None, taint: Taint | None = None
     refused = tainted = 0
     for position, answer in enumerate((completion.choices or ()) if completion is not None else ()):
         message, path = answer.message or _Message(), ("choices", position)
+        if unreadable(message.tool_calls, message.function_call):
+            raise UpstreamUnavailable(UNREADABLE)
         gate, choice = Gate(names, taint), _Choice()
         listed = message.tool_calls if isinstance(message.tool_calls, list) else []
         calls = [gate.judge(choice, entry(call)) for call in listed]

@@ -16,6 +16,7 @@ import msgspec
 T = TypeVar("T")
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
+_MARK = b"\xef\xbb\xbf"  # which some servers put before UTF-8
 _OPEN, _CLOSE = (b"{", b"["), (b"}", b"]")
 
 
@@ -26,7 +27,7 @@ def read(data: bytes, decoder: msgspec.json.Decoder[T]) -> T | None:
     except (msgspec.DecodeError, ValueError, RecursionError):
         pass
     try:
-        return msgspec.convert(json.loads(data), decoder.type)
+        return msgspec.convert(json.loads(data.decode("utf-8-sig")), decoder.type)
     except (msgspec.ValidationError, ValueError, RecursionError):
         return None
 
@@ -77,7 +78,8 @@ def children(data: bytes, at: int = 0) -> Iterator[Child]:
 
 def find(data: bytes, *path: str | int) -> Child:
     """The value at the path; of a name written twice the last, as parsers have it. KeyError where there is none."""
-    found = Child("", 0, len(data) - len(data.lstrip()), len(data))
+    start = len(_MARK) if data.startswith(_MARK) else 0
+    found = Child("", 0, len(data) - len(data[start:].lstrip()), len(data))
     for step in path:
         inside = children(data, found.value) if data[found.value] in b"{[" else ()
         matching = [child for child in inside if child.name == step]

@@ -44,6 +44,7 @@ class _Delta(Struct):
 class _Piece(Struct):
     index: int | None = None
     delta: _Delta | None = None
+    message: Any = None  # some servers say it whole once more in the end
     finish_reason: Any = None
 
 
@@ -94,6 +95,7 @@ class Streamed:
         self._came = came
         looks = watch.tools is not None or watch.taint is not None
         self._gate = calls.Gate(watch.tools, watch.taint) if looks else None
+        self._whole = (0, 0)  # calls refused and tainted in messages that were said whole
         self._refused = False  # by what an answer says
         self._splitter = sse.Splitter()
         self._choices: dict[int, _Choice] = {}
@@ -129,12 +131,12 @@ class Streamed:
     @property
     def calls_refused(self) -> int:
         """Calls that were not handed on."""
-        return 0 if self._gate is None else self._gate.refused
+        return 0 if self._gate is None else max(self._gate.refused, self._whole[0])
 
     @property
     def calls_tainted(self) -> int:
         """Calls that say what only others said."""
-        return 0 if self._gate is None else self._gate.tainted
+        return 0 if self._gate is None else max(self._gate.tainted, self._whole[1])
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -203,7 +205,7 @@ class Streamed:
         if event.data.startswith(b"[DONE]"):  # as SDKs look for it
             return self._end(event.relay)
         chunk = splice.read(event.data, _CHUNK)
-        if chunk is None and self._gate is not None and calls.may_hold(event.data):
+        if self._gate is not None and (calls.may_hold(event.data) if chunk is None else _unreadable(chunk)):
             return self.fail(UpstreamUnavailable(calls.UNREADABLE))
         if chunk is None:
             return event.relay if whole else b""  # not ours to judge; but half an event is none
@@ -213,7 +215,19 @@ class Streamed:
             self._came(event.data)
         if self._gate is None:
             return self._relayed(event, event.data, chunk)
-        return self._passed(self._gate.feed((event, chunk), event.data, _calls_in(chunk)))
+        data = event.data
+        if any(piece.message is not None for piece in chunk.choices or ()):
+            data = self._without_calls(chunk, data)
+        return self._passed(self._gate.feed((event, chunk), data, _calls_in(chunk)))
+
+    def _without_calls(self, chunk: _Chunk, data: bytes) -> bytes:
+        """The chunk without calls that may not be in a message that it says whole, which need not be the end."""
+        data, refused, tainted = calls.gated(data, self._watch.tools, self._watch.taint)
+        for position, piece in enumerate(chunk.choices or ()):
+            if refused and not piece.finish_reason:
+                data = splice.replace(data, b"null", "choices", position, "finish_reason")
+        self._whole = (self._whole[0] + refused, self._whole[1] + tainted)
+        return data
 
     def _passed(self, released: Iterable[tuple[tuple[sse.Event, _Chunk], bytes]]) -> bytes:
         """What the gate has let go, in the order in which it came."""
@@ -304,6 +318,17 @@ class Streamed:
         said = b",".join(splice.quote(name) + b":" + value for name, value in delta.items())
         members.append(b'"choices":[{"index":%d,"delta":{%b},"finish_reason":null}]' % (index, said))
         return b"data: {" + b",".join(members) + b"}\n\n"
+
+
+def _unreadable(chunk: _Chunk) -> bool:
+    """Whether it says something in place of a call, or of a message that may hold some."""
+    for piece in chunk.choices or ():
+        delta, message = piece.delta or _Delta(), {} if piece.message is None else piece.message
+        if calls.unreadable(delta.tool_calls, delta.function_call) or not isinstance(message, dict):
+            return True
+        if calls.unreadable(message.get("tool_calls"), message.get("function_call")):
+            return True
+    return False
 
 
 def _calls_in(chunk: _Chunk) -> list[calls.Piece]:

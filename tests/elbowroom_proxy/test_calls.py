@@ -127,6 +127,39 @@ def test_a_name_cannot_change_once_it_was_believed():
     assert calls(out) == ([("find", '{"a":1}')], "tool_calls")
 
 
+@pytest.mark.parametrize("first", ["", '{"q":'])
+def test_a_name_that_is_said_in_each_piece_is_handed_on_once(first: str):
+    """Clients differ in what they make of it: some join the names, some keep the last."""
+    pieces = [call(0, "find", first, "a"), call(0, "find", '{"q":'[len(first) :], "a"), call(0, "find", "1}", "a")]
+    for size in (None, 1, 9):
+        out, it = run(stream(*pieces), size)
+        assert calls(out) == ([("find", '{"q":1}')], "tool_calls")
+        assert (out.count(b'"find"'), it.calls) == (1, ("find",))
+    old = {"index": 0, "id": "a", "custom": {"name": "own", "input": "x"}}
+    assert run(stream(old, old), names=None, taint=taint(blocks=False))[0].count(b'"own"') == 1
+    assert b"drop" not in run(stream(*[call(0, "drop", "{", "a")] * 2))[0]
+
+
+def test_what_doubled_is_another_tools_name_is_joined():
+    data = stream(call(0, "own", "", "a"), call(0, "own", "{}"))
+    assert run(data, names=frozenset({"own", "ownown"}))[0] == data
+    assert run(data)[0].count(b'"own"') == 1
+
+
+@pytest.mark.parametrize("size", [None, 1, 40])
+def test_calls_that_share_a_number_are_told_apart_by_their_ids(size: int | None):
+    """As some gateways send calls that are made at once: each in one piece, each with the number 0."""
+    data = stream(
+        call(0, "find", '{"q":1}', "a"),
+        call(0, "drop", "{}", "b"),
+        [call(0, "find", '{"q":', "c"), call(0, None, "2}")],
+        call(0, "own", "{}", "d"),
+    )
+    out, it = run(data, size)
+    assert calls(out) == ([("find", '{"q":1}'), ("find", '{"q":2}'), ("own", "{}")], "tool_calls")
+    assert (b"drop" in out, it.calls_refused) == (False, 1)
+
+
 def test_several_calls_in_one_chunk_and_calls_without_numbers():
     several = stream([call(0, "drop", "{}", "a"), call(1, "find", "{}", "b"), call(2, "drop", "{}", "c")])
     assert calls(run(several)[0])[0] == [("find", "{}")]
@@ -189,7 +222,7 @@ def test_what_is_held_is_limited():
     assert len(out) < 1_000
 
 
-@pytest.mark.parametrize("value", [None, 7, {}, {"function": 7}, {"function": {"name": 7}}, {"index": "0"}])
+@pytest.mark.parametrize("value", [None, 7, {}, {"function": 7}, {"function": {"name": 7}}, {"index": "0", "id": 7}])
 def test_what_is_no_call_has_no_name(value: Any):
     assert entry(value) == Entry(None, "", "")
 
@@ -229,6 +262,46 @@ def test_nor_in_a_whole_answer():
     with pytest.raises(UpstreamUnavailable, match="cannot be read"):
         gated(body, NAMES)
     assert gated(b"no JSON", NAMES) == (b"no JSON", 0, 0)
+
+
+@pytest.mark.parametrize("said", [{"tool_calls": call(None, "pay", "{}", "a")}, {"function_call": "pay"}])
+def test_calls_that_are_no_list_of_calls_are_not_handed_on(said: dict[str, Any]):
+    with pytest.raises(UpstreamUnavailable, match="cannot be read"):
+        gated(whole(**said), NAMES)
+    for delta, message in ((said, {}), ({}, {"message": said}), ({}, {"message": "tool_calls"})):
+        value = {**HEAD, "choices": [{"index": 0, "delta": delta, "finish_reason": None, **message}]}
+        out, it = run(b"data: " + json.dumps(value).encode() + b"\n\n")
+        assert (b"pay" in out, it.failed) == (False, "upstream_unavailable")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32-be"])
+def test_in_no_encoding_is_a_call_handed_on(encoding: str):
+    body = whole(call(None, "pay", "{}", "a"), call(None, "find", "{}", "b")).decode().encode(encoding)
+    if encoding == "utf-8-sig":
+        assert b"pay" not in gated(body, NAMES)[0]
+        assert gated(whole().decode().encode(encoding), NAMES)[1:] == (0, 0)
+        return
+    with pytest.raises(UpstreamUnavailable, match="cannot be read"):
+        gated(body, NAMES)
+
+
+def test_a_message_that_is_said_whole_in_a_chunk_loses_its_calls_too():
+    made = [call(0, "find", "{}", "a"), call(1, "drop", "{}", "b")]
+    said = {"role": "assistant", "content": "Done.", "tool_calls": made}
+    choice: dict[str, Any] = {"index": 0, "delta": {}, "message": said, "finish_reason": "tool_calls"}
+    value = {**HEAD, "choices": [choice]}
+    end = b"data: " + json.dumps(value).encode() + b"\n\ndata: [DONE]\n\n"
+    out, it = run(stream(*made).removesuffix(b"data: [DONE]\n\n") + end, 50)
+    assert calls(out)[0] == [("find", "{}")]
+    assert (b"drop" in out, it.calls_refused) == (False, 1)
+    (kept,) = chunks(out)[-1]["choices"][0]["message"]["tool_calls"]
+    assert kept == made[0]
+    alone, it = run(end)
+    assert (b"drop" in alone, it.calls_refused, it.calls_tainted) == (False, 1, 0)
+    choice |= {"message": {**said, "tool_calls": made[1:]}, "finish_reason": None}
+    early = b"data: " + json.dumps(value).encode() + b"\n\n"
+    assert chunks(run(early + event({}, "stop"))[0])[0]["choices"][0]["finish_reason"] is None
+    assert run(end, names=None)[0] == end
 
 
 def test_an_answer_that_does_not_say_why_it_ended_is_told():

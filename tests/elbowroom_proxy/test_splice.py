@@ -107,6 +107,13 @@ def test_read_takes_lone_surrogates_and_refuses_the_rest(data: bytes, value: obj
     assert splice.read(data, ANY) == value
 
 
+def test_a_mark_of_the_encoding_is_passed_over():
+    data = b'\xef\xbb\xbf {"a": 1}'
+    assert splice.read(data, msgspec.json.Decoder(dict)) == {"a": 1}
+    assert splice.add(splice.replace(data, b"2", "a"), "b", b"3") == b'\xef\xbb\xbf {"a": 2,"b":3}'
+    assert splice.read('{"a": 1}'.encode("utf-16"), msgspec.json.Decoder(dict)) is None
+
+
 @given(st.text(st.characters(exclude_categories=())))
 def test_quote_keeps_every_character(text: str):
     assert json.loads(splice.quote(text)) == text
