@@ -385,6 +385,7 @@ class _Walk:
             tools_removed_by=self.ready.tools_removed_by,
             labels=tuple(sorted(self.ready.labels)),
             label_incomplete=sum(one.incomplete for one in self.ready.denied),
+            redactions=self.ready.redactions,
             limited=self.setting.limited,
         )
 

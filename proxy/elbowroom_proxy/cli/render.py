@@ -60,6 +60,8 @@ def decision(story: Record, *, context_window: int | None = None) -> Iterator[st
         yield from table(documents)
     for result in story.get("tool_results", ()):
         yield line("tool", _tool_result(result))
+    if told := story.get("redactions"):
+        yield line("messages", ", ".join(_redacted(told)))
     for name, says in (("history_dropped", "history"), ("examples_dropped", "examples")):
         if gone := story.get(name):
             yield line(says, f"{len(gone)} messages left out: {_ranges(gone)}")
@@ -228,7 +230,8 @@ def _at(spans: Sequence[Sequence[int]] | None) -> str:
 def _redacted(redactions: Sequence[Record]) -> Iterator[str]:
     """Each value that a placeholder stands for."""
     for one in redactions:
-        where = "" if one["where"] == "text" else f" in its {one['where']}"
+        place = one["where"]
+        where = "" if place == "text" else f" in {'' if place.startswith('messages[') else 'its '}{place}"
         times = f" {one['times']} times" if one["times"] > 1 else ""
         yield f"{one['rule']}#{one['number']} redacted{where}{times}{_at(one['spans'])}"
 

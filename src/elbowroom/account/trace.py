@@ -191,6 +191,7 @@ def _decided(decision: Decision | None) -> dict[str, Any]:
         "tools_removed": list(decision.tools_removed),
         "labels": list(decision.labels),
         "label_incomplete": decision.label_incomplete,
+        "redactions": msgspec.to_builtins(decision.redactions),
         "limited": decision.limited,
         "edits": [edit.value for edit in decision.edits],
         "reranking": msgspec.to_builtins(decision.rerank),

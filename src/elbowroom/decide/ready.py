@@ -17,7 +17,7 @@ from elbowroom.decide.toolgate import name_of, names_of, tools_out
 from elbowroom.read.embedded import lift
 from elbowroom.read.policy import Policy
 from elbowroom.read.split import tool_names
-from elbowroom.records import Edit, Request
+from elbowroom.records import Edit, Redaction, Request
 
 
 class Ready(Struct, frozen=True):
@@ -34,6 +34,7 @@ class Ready(Struct, frozen=True):
     denied: tuple[Denied, ...] = ()
     labels: frozenset[str] = frozenset()  # of the documents that may be seen
     dated: bool = False  # what may be seen depended on the time
+    redactions: tuple[Redaction, ...] = ()  # in messages
 
     @property
     def labels_heard(self) -> frozenset[str] | None:

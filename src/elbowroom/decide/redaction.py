@@ -225,21 +225,23 @@ def _replaced(
         else one
         for at, one in enumerate(request.messages)
     ]
-    in_messages = sum(count for _, count in said.values())
+    in_messages = tuple(one for _, told in said.values() for one in told)
     happened = {
-        Edit.REDACTED: in_messages
+        Edit.REDACTED: bool(in_messages)
         or any(one.redactions for one in searched.values())
         or any(one.redactions for one in checked.values()),
         Edit.TOOL_RESULT_WITHHELD: any(one.withheld for one in checked.values()),
     }
     edits = dict.fromkeys((*made.edits, *(edit for edit, happens in happened.items() if happens)))
-    notes = (f"{in_messages} values were redacted in messages",) if in_messages else ()
+    times = sum(one.times for one in in_messages)
+    notes = (f"{times} values were redacted in messages",) if times else ()
     ready = structs.replace(
         made,
         request=structs.replace(request, documents=tuple(kept), messages=tuple(now)),
         results={**made.results, **checked},
         edits=tuple(edits),
         notes=made.notes + notes,
+        redactions=made.redactions + in_messages,
     )
     return Redacted(ready, searched, numbers)
 
@@ -292,20 +294,19 @@ def _result(checked: Checked, places: Places, numbers: Numbers, known: Known) ->
     )
 
 
-def _message(at: int, message: Message, places: Places, numbers: Numbers) -> tuple[Message, int]:
-    """The message, and how many values were replaced in it."""
-    times = 0
+def _message(at: int, message: Message, places: Places, numbers: Numbers) -> tuple[Message, tuple[Redaction, ...]]:
+    """The message, and the values that were replaced in it."""
+    redactions: list[Redaction] = []
 
     def change(text: str) -> str:
-        nonlocal times
         bare = sanitise(text).text
         held = places.get(bare, ())
         if held is None:
             raise RedactionUnavailable(
                 "A message could not be searched in time for what must not leave.", param=f"messages[{at}]"
             )
-        now, told = redact(bare, held, numbers, "text")
-        times += sum(one.times for one in told)
+        now, told = redact(bare, held, numbers, f"messages[{at}]")
+        redactions.extend(told)
         return now if told else text
 
     content = message.value.get("content")
@@ -316,7 +317,7 @@ def _message(at: int, message: Message, places: Places, numbers: Numbers) -> tup
             {**part, "text": change(part["text"])} if isinstance(part.get("text"), str) else part
             for part in content or ()
         ]
-    if not times:
-        return message, 0
+    if not redactions:
+        return message, ()
     raw = join_members({**members(message.raw), "content": encode(content)})
-    return Message(raw, {**message.value, "content": content}), times
+    return Message(raw, {**message.value, "content": content}), tuple(redactions)

@@ -43,7 +43,7 @@ class Redaction(Struct, frozen=True):
     number: int  # of the value, among those of its rule in the request
     times: int  # in this text
     spans: Spans  # where, in the text without hidden characters; the first of them, where they are many
-    where: str = "text"  # or another member of the document: "title", ...
+    where: str = "text"  # or another member of the document: "title", ...; or "messages[1]", a text of its own
 
 
 class Cleaning(Struct, frozen=True):
@@ -176,6 +176,7 @@ class Decision(Struct, frozen=True):
     tools_removed_by: Mapping[str, tuple[str, ...]] = {}  # whose lists lack them: "policy", "class", "key", "label"
     labels: tuple[str, ...] = ()  # of the documents that the principal may see, where it has a key
     label_incomplete: int = 0  # documents denied because their label was missing or could not be read
+    redactions: tuple[Redaction, ...] = ()  # in what user and assistant wrote, where the policy wants that searched
     limited: bool = False  # somebody's tokens are limited: the count was waited for, and usage asked for
 
 

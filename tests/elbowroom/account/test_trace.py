@@ -28,6 +28,7 @@ from elbowroom.records import (
     Fate,
     Mode,
     Principal,
+    Redaction,
     Reranking,
     Summary,
     Window,
@@ -61,6 +62,7 @@ DECISION = Decision(
     answers=((1, 2), (3,)),
     labels=("internal",),
     label_incomplete=2,
+    redactions=(Redaction("mail", 1, 1, ((3, 9),), "messages[0]"),),
 )
 FACTS = Facts(
     trace_id="t",
@@ -85,6 +87,7 @@ def test_a_record_carries_the_names_that_reviewers_search_by() -> None:
     assert story["answer_reserve"] == 700
     assert story["dropped"] == {"not_permitted": 1, "duplicate": 2}
     assert (story["labels"], story["label_incomplete"]) == (["internal"], 2)
+    assert [(one["where"], one["spans"]) for one in story["redactions"]] == [("messages[0]", ((3, 9),))]
     assert story["notes"] == ["engine", "service"]
     assert story["count_error"] == 1
 

@@ -229,6 +229,10 @@ def test_messages_are_searched_where_the_policy_says_so_and_never_the_operators_
     assert call.value["content"] is None
     assert result.text == f"{TWO} {ONE}"
     assert found.ready.notes == ("3 values were redacted in messages",)
+    assert [(one.where, one.rule, one.number, one.times) for one in found.ready.redactions] == [
+        ("messages[1]", "aws_key", 1, 1), ("messages[3]", "aws_key", 2, 1), ("messages[3]", "aws_key", 1, 1),
+    ]  # fmt: skip
+    assert found.ready.redactions[0].spans == ((2, 2 + len(KEY)),)
     assert found.ready.edits == (Edit.REDACTED,)
     untouched = talk(asked="A \u200bb", result="fine")
     assert done(untouched, policy=policy).ready.request.messages == untouched.messages

@@ -94,7 +94,9 @@ def test_what_was_redacted_is_named_with_its_places():
     found = (Redaction("aws_key", 1, 2, ((3, 23), (30, 50))), Redaction("mail", 2, 1, ((0, 9),), "title"))
     documents = (Fate(0, "a", "admitted", label="S1", tokens=9, redactions=found),)
     results = (ToolResult(3, "find", 90, 80, None, None, capped=False, redacted=3, redactions=found[:1]),)
-    out = told(decision(documents=documents, tool_results=results))
+    said = (Redaction("mail", 1, 1, ((4, 9),), "messages[2]"),)
+    out = told(decision(documents=documents, tool_results=results, redactions=said))
+    assert "\nmessages   mail#1 redacted in messages[2] at 4-9\n" in out
     assert "9  aws_key#1 redacted 2 times at 3-23 30-50; mail#2 redacted in its title at 0-9\n" in out
     assert "find: 90 bytes, 3 values redacted, aws_key#1 redacted 2 times at 3-23 30-50\n" in out
 
