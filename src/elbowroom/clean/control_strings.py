@@ -75,7 +75,10 @@ _SHAPES = (
     Rule("Claude legacy", "A", r"ssistant:", ("\n\nAssistant:",), "\n\n"),
     # Our own. `s` too: who is told "cite [S1]" obeys "[s1]" as well.
     Rule("elbowroom tag", "<", r"/?[Ss][0-9]", ("<S1-", "</S1-", "<s2>", "</S12-")),
-    Rule("elbowroom heading", "#", r" (?:end )?[Ss][0-9]{1,4}-[0-9]", ("# S1-4", "# end S12-0417")),
+    # A section may be about S3, but it is ours alone that say where they end.
+    Rule(
+        "elbowroom heading", "#", r" (?:[Ss][0-9]{1,4}-[0-9]|end [Ss][0-9])", ("# S1-4", "# end S12", "# end S1-0417")
+    ),
     Rule("elbowroom citation", "[", r"/?[Ss][0-9]", ("[S1]", "[s12]", "[S1, S2]", "[/S1-")),
 )
 

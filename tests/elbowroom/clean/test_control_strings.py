@@ -60,6 +60,7 @@ def _end(rule: Rule, example: str) -> int:
         "class Box<T extends Item> { } <b>bold</b> <span> <script> <table>",
         "User: jdoe\nAssistant: none\nHuman: yes",
         "see [12] and [Section 3] and <https://example.com>",
+        "## S3 and S3-compatible storage\n# The end S1 had",
         "<user@example.com> <sub> <1 hour> [A-Z] |a|b|",
         "Arc<[String]>, Box<[u8]>; <filename>, <args>, <role>admin</role>, <end_of_line>, [BOM] [EOF]",
     ],
