@@ -80,6 +80,8 @@ _SHAPES = (
         "elbowroom heading", "#", r" (?:[Ss][0-9]{1,4}-[0-9]|end [Ss][0-9])", ("# S1-4", "# end S12", "# end S1-0417")
     ),
     Rule("elbowroom citation", "[", r"/?[Ss][0-9]", ("[S1]", "[s12]", "[S1, S2]", "[/S1-")),
+    Rule("elbowroom citation", "【", r"[Ss][0-9]", ("【S1】", "【s12】")),  # as some models write it
+    Rule("elbowroom citation", "︻", r"[Ss][0-9]", ("︻S1︼",)),  # the same, vertically
 )
 
 _STRINGS: dict[str, tuple[str, ...]] = {

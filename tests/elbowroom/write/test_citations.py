@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elbowroom.clean.neutralise import neutralise
 from elbowroom.records import Source
 from elbowroom.write.citations import Citation, Invented, Verifier, url_citations
 
@@ -35,6 +36,11 @@ def test_every_cut_gives_the_same_citations_and_the_same_text(answer: str):
         assert (text, halves.citations, halves.invented) == (answer, whole.citations, whole.invented)
     text, single = read(list(answer))
     assert (text, single.citations) == (answer, whole.citations)
+
+
+@given(st.lists(FRAGMENTS, max_size=12).map("".join))
+def test_what_evidence_says_is_no_citation_where_it_is_quoted(evidence: str):
+    assert not read([neutralise(evidence).text])[1].citations
 
 
 @given(st.lists(FRAGMENTS, max_size=12))
