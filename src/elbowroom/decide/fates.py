@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from elbowroom.clean.known import Known
+from elbowroom.clean.sanitise import sanitise
 from elbowroom.decide.access import Denied
 from elbowroom.decide.cleanings import cleanings, cleanings_before
 from elbowroom.decide.passage import Admitted, Dropped, Part, Passage
@@ -149,10 +150,11 @@ def disputes(told: Sequence[Fate]) -> list[str]:
 
 
 def source_of(label: str, passage: Passage) -> Source:
-    """Where an admitted passage comes from, for citations."""
+    """Where an admitted passage comes from, for citations; its title as it can be seen, None where nothing can."""
     document = passage.document
+    title = " ".join(sanitise(document.title or "").text.split()) or None
     others = tuple(part.document.id for part in passage.parts[1:])
-    return Source(label, document.id, document.title, passage.link or document.url, document.source_id, others)
+    return Source(label, document.id, title, passage.link or document.url, document.source_id, others)
 
 
 def _label(document: Document) -> str | None:

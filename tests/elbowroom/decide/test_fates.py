@@ -63,6 +63,11 @@ def test_a_source_says_where_a_label_leads() -> None:
     assert (source.label, source.id, source.url, source.title) == ("S1", "d2", "https://e.x/1", None)
 
 
+def test_a_sources_title_is_what_can_be_seen_of_it() -> None:
+    said = [(" Re\u200bfunds\r\n [S1] \u202e", "Refunds [S1]"), (" \u200b", None), ("", None)]
+    assert [source_of("S1", passage(0, "A", title=raw)).title for raw, _ in said] == [title for _, title in said]
+
+
 def chunk(position: int, text: str) -> Passage:
     return passage(position, text, source_id="kb", chunk_index=position, score=0.5)
 
