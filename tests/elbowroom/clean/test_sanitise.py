@@ -67,6 +67,24 @@ def test_hidden_characters_go(raw: str, clean: str, removed: int, spans: tuple[t
     assert sanitise(raw) == (clean, removed, spans)
 
 
+# Unicode 16's Default_Ignorable_Code_Point, written down apart from what is removed, and the annotation controls.
+IGNORABLE = (
+    (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
+    (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFB), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+)  # fmt: skip
+
+
+def test_all_that_nobody_sees_goes_and_nothing_else() -> None:
+    hidden = {code for first, last in IGNORABLE for code in range(first, last + 1)}
+    hidden |= {code for code in range(0x110000) if code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF}
+    hidden |= {code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r\x0b\x0c\x85"}
+    assert [hex(code) for code in hidden if sanitise(f"a{chr(code)}b").text != "ab"] == []
+    half = range(0xD800, 0xE000)
+    seen = "".join(chr(code) for code in range(0x110000) if code not in hidden and code not in half)
+    assert sanitise(seen).removed == 0
+
+
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"])
 def test_every_line_end_is_a_line_feed_and_counts_for_nothing(end: str) -> None:
     assert sanitise(f"a{end}b") == ("a\nb", 0, ())

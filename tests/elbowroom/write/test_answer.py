@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from elbowroom.read.policy import Policy
-from elbowroom.records import Source
+from elbowroom.records import Mode, Source
 from elbowroom.write.answer import Reader, Watch, watch_of
 from tests.walk import chat, pack, read
 
@@ -98,6 +98,16 @@ def test_a_watch_is_made_of_the_request_and_the_policy():
     assert watch.said == ("At ours.example.", "How long?", "Yes.")
     assert watch.taint is None
     assert watched(asked, links={"flag": False}).hosts_allowed is None
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_watch_is_the_same_in_every_mode(mode: Mode):
+    asked = chat(("user", "How long?"), documents=[{**REFUNDS, "title": " \u200b"}])
+    watch = watched(asked, mode=mode.value, tools={"pay": {"side_effect": True}}, tainted_calls="block")
+    assert watch.sources == (Source("S1", "a", None, "https://kb.example/a", None),)
+    assert (watch.hosts_allowed, watch.tools) == ((), frozenset())
+    assert watch.taint is not None
+    assert watch.taint.blocks
 
 
 def test_links_matter_where_the_model_saw_what_others_said():
