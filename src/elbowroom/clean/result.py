@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from elbowroom.clean.known import Known
-from elbowroom.read.rawjson import is_json
+from elbowroom.read.rawjson import is_json, sequence
 
 _LINE_ENDS = "\x85\u2028\u2029"  # legal as they are in a JSON string, where a line feed is not
 
@@ -41,7 +41,7 @@ def clean_result(text: str, known: Known) -> CleanResult:
 
 
 def _is_json(text: str) -> bool:
-    """JSON, or JSON on every line."""
+    """JSON, JSON on every line, or values one behind another, as of several parts."""
     if not text.lstrip().startswith(("{", "[", '"')):
         return False
-    return is_json(text) or all(is_json(line) for line in text.split("\n") if line.strip())
+    return is_json(text) or all(is_json(line) for line in text.split("\n") if line.strip()) or bool(sequence(text))

@@ -16,7 +16,6 @@ from elbowroom.count.counter import Counter, Tally
 from elbowroom.decide.ready import Ready
 from elbowroom.decide.results import ROLES
 from elbowroom.decide.shapes import NOTICE
-from elbowroom.decide.toolgate import name_of
 from elbowroom.decide.toolresult import Capped, cap
 from elbowroom.needs import Steps
 from elbowroom.read.message import encode, with_text
@@ -118,10 +117,9 @@ def stub(text: str) -> str:
 
 def _next_page(request: Request, name: str | None, tool: Tool | None) -> str:
     """How a tool can be asked for more; "" where this request has no such tool or the tool no such parameter."""
-    for one in request.params.get("tools") or ():
-        if one["type"] != "function" or name != name_of(one):
-            continue
-        known = (one["function"].get("parameters") or {}).get("properties")
+    offered = [one["function"] for one in request.params.get("tools") or () if one["type"] == "function"]
+    for one in (*offered, *(request.params.get("functions") or ())):
+        known = (one.get("parameters") or {}).get("properties") if one["name"] == name else None
         if tool is not None and tool.pagination is not None and isinstance(known, dict) and tool.pagination in known:
             return f"the rest by another call with {tool.pagination}"
     return ""

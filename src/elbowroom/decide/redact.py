@@ -13,23 +13,28 @@ from typing import Any
 
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.message import encode
-from elbowroom.read.rawjson import decode, unambiguous, whole
+from elbowroom.read.rawjson import decode, sequence, unambiguous, whole
 
 
 def without_paths(text: str, paths: Sequence[str]) -> tuple[str, int] | None:
     """The text without the values at these paths, and how many they were.
 
-    JSON, or JSON on every line; None where it is neither, and nobody can say what stands where. Of a member that is
-    given twice the second one is looked into, so where nothing is dropped there must be none.
+    JSON, JSON on every line, or values one behind another; None where it is none of these, and nobody can say what
+    stands where. Of a member that is given twice the second one is looked into, so where nothing is dropped there must
+    be none.
     """
-    found = _without(text, paths)
-    if found is not None:
-        return found
-    lines = [_without(line, paths) if line.strip() else (line, 0) for line in text.split("\n")]
-    kept = [line for line in lines if line is not None]
-    if not text.strip() or len(kept) < len(lines):
+    if not text.strip():
         return None
-    return "\n".join(line for line, _ in kept), sum(dropped for _, dropped in kept)
+    return _without(text, paths) or _joined(text.split("\n"), paths) or _joined(sequence(text), paths)
+
+
+def _joined(pieces: Sequence[str], paths: Sequence[str]) -> tuple[str, int] | None:
+    """The same of each piece, one a line."""
+    kept = [_without(piece, paths) if piece.strip() else (piece, 0) for piece in pieces]
+    found = [one for one in kept if one is not None]
+    if not kept or len(found) < len(kept):
+        return None
+    return "\n".join(piece for piece, _ in found), sum(dropped for _, dropped in found)
 
 
 def _without(text: str, paths: Sequence[str]) -> tuple[str, int] | None:

@@ -1,7 +1,7 @@
 """The shapes a tool's result can have, and how each is shortened without breaking it.
 
-Knows: JSON (arrays, objects, long strings inside them), JSON lines, CSV, Markdown tables, plain text; where each may be
-cut, and where each has room for a notice that something was.
+Knows: JSON (arrays, objects, long strings inside them), JSON lines and several values in a row, CSV, Markdown tables,
+plain text; where each may be cut, and where each has room for a notice that something was.
 Does not know: tokens, or how much must go.
 
 What stays, stays as it is written. An escape is never read and written anew: results were cleaned before, and
@@ -19,7 +19,7 @@ from msgspec import Raw, Struct, structs
 
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.message import encode
-from elbowroom.read.rawjson import decode, entries, utf8, views
+from elbowroom.read.rawjson import decode, entries, sequence, utf8, views
 
 NOTICE = "elbowroom_notice"  # the member that says what was cut, in JSON
 
@@ -29,7 +29,9 @@ _SAMPLE = 20  # records that must be alike before a text is taken for CSV
 _BORDER = re.compile(r"(?<=\n)|(?<=[.!?])(?=[ \t])|(?<=[。！？])")
 _UNIT = re.compile(rf".{{1,{_LONGEST}}}", re.DOTALL)
 # The same inside a JSON string, where no escape may be cut, and no pair of them that is one character.
-_QUOTED_BORDER = re.compile(r"(?<=\\n)|(?<=[.!?])(?= |\\t)|(?<=[。！？])")
+_QUOTED_BORDER = re.compile(
+    r"(?<=\\n)|(?<=[.!?])(?= |\\t)|(?<=[。！？])|(?<=\\u3002)|(?<=\\u[fF][fF]01)|(?<=\\u[fF][fF]1[fF])"
+)
 _QUOTED_UNIT = re.compile(
     r"(?:[^\\]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[^u])"
     rf"{{1,{_LONGEST}}}"
@@ -117,6 +119,10 @@ def _shapes(text: str, place: _Place) -> Iterator[Shape]:
     if full and _open(full[0].encode("utf-8", "surrogatepass")) is not None and all(line[0] in "{[" for line in full):
         yield from _json_lines(full, place)
         return
+    values = sequence(text)
+    if len(values) > 1:
+        yield from _json_lines([value + "\n" for value in values], place)
+        return
     yield from _table(lines, place)
     yield from _csv(lines, full, place)
     yield _prose(text, place, lambda words: f"\n[{NOTICE}: {words}]\n")
@@ -170,14 +176,16 @@ def _array(value: _Elements, size: int, place: _Place) -> Iterator[Shape]:
 
 
 def _object(value: _Members, size: int, place: _Place) -> Iterator[Shape]:
-    """A part of its longest member, all others kept; else its first members."""
-    if value:
-        at = max(range(len(value)), key=lambda at: len(value[at][1]))
+    """A part of a list of too many rows, or of the longest member, all others kept; else its first members."""
+    by_length = sorted(range(len(value)), key=lambda at: -len(value[at][1]))
+    lists = {at: _open(value[at][1]) for at in by_length if value[at][1].startswith(b"[")}
+    long = [at for at, rows in lists.items() if rows is not None and len(rows) > place.most]
+    for at in dict.fromkeys([*long[:1], *by_length[:1]]):
         name, longest = value[at]
         left = "".join(_member(*one) + "," for one in value[:at])
         right = "".join("," + _member(*one) for one in value[at + 1 :])
         inside = place.inside("{" + left + _member(name, b""), right + "}")
-        yield from _inside(_open(longest), len(longest), inside)
+        yield from _inside(lists[at] if at in lists else _open(longest), len(longest), inside)
     units = [_member(*one) + ",\n" for one in value[: place.most]]
     yield Shape(place.before + "{\n", units, "}" + place.after, len(value), size, _own_member, "members", place.rows)
 

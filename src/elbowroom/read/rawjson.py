@@ -22,6 +22,7 @@ _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _ANY = msgspec.json.Decoder()
 _UNREAD = msgspec.json.Decoder(msgspec.Raw)
 _PART = 1 << 18  # characters
+_MOST_VALUES = 50_000  # in a row; each is found by itself
 _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _BLANK = re.compile(r"[ \t\n\r]*")
@@ -120,6 +121,24 @@ def is_json(text: str) -> bool:
         except (ValueError, RecursionError):
             return False
     return True
+
+
+def sequence(text: str) -> list[str]:
+    """JSON objects and arrays one behind another, as they are written; none where there is anything else. Raises
+    nothing.
+    """
+    values: list[str] = []
+    at = _skip(text, 0)
+    while at < len(text) and len(values) < _MOST_VALUES:
+        if text[at] not in "{[":
+            return []
+        try:
+            _, end = _STANDARD.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return []
+        values.append(text[at:end])
+        at = _skip(text, end)
+    return values if at == len(text) else []
 
 
 def unambiguous(text: str) -> bool:

@@ -38,6 +38,9 @@ def test_json_stays_json():
     lines = "\n".join([json.dumps({"a": "[INST]"}), "", json.dumps({"a": 2})])
     assert [json.loads(line) for line in clean(lines).split("\n") if line] == [{"a": "[\\INST]"}, {"a": 2}]
 
+    parts = "\n".join(json.dumps({"a": text}, indent=2) for text in ("[INST]", "b"))
+    assert clean(parts) == parts.replace("[INST]", r"[\\INST]")
+
 
 def test_what_only_begins_like_json_is_text():
     assert clean("[INST] {") == "[\\INST] {"

@@ -193,6 +193,8 @@ def test_a_next_page_is_promised_only_where_it_can_be_asked_for() -> None:
     }
     assert said["paged"].endswith("bytes, the rest by another call with page")
     assert [name for name, text in said.items() if "page" in text] == ["paged"]
+    older = agent(rows(9), functions=[{"name": "other"}, paged["function"]])
+    assert "the rest by another call with page" in cap(older, policy)[0][2].text
     unpaged = Policy(tools={"find": Tool(max_rows=3)})
     assert "page" not in cap(agent(rows(9), tools=[paged]), unpaged)[0][2].text
 

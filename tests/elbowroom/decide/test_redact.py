@@ -57,6 +57,7 @@ def test_what_a_member_given_twice_hides_is_not_shown(text: str):
 
 def test_json_on_every_line():
     assert without_paths('{"a":1,"b":2}\n\n{"a":3}\n', ("a",)) == ('{"b":2}\n\n{}\n', 2)
+    assert without_paths('{\n"a":1,"b":2}\n{\n"b":{"a":3}}', ("a",)) == ('{"b":2}\n{\n"b":{"a":3}}', 1)
 
 
 @pytest.mark.parametrize("text", ["", "  ", "plain", '{"a":1', '{"a":1}\nplain', "[1,]", '"a"'])

@@ -126,6 +126,31 @@ def test_json_lines_keep_the_first_lines():
     assert [json.loads(line) for line in inner[0].text(0).splitlines()][1] == {NOTICE: "1 of 6 rows shown"}
 
 
+def test_values_that_go_over_several_lines_are_rows():
+    """As the parts of one result, put together."""
+    text = "\n".join(json.dumps(row, indent=2) for row in ROWS)
+    first, *inner = ways(text)
+    assert (first.rows, first.counts) == (6, True)
+    assert first.text(2).startswith("".join(json.dumps(row, indent=2) + "\n" for row in ROWS[:2]))
+    assert json.loads(first.text(2).splitlines()[-1])[NOTICE].startswith("2 of 6 rows shown")
+    assert {way.rows for way in inner} == {6}
+
+
+def test_a_list_of_too_many_rows_is_cut_before_a_longer_member():
+    value = {"note": "One. " * 200, "rows": list(range(9)), "few": [1, 2]}
+    first, second, *_ = ways(json.dumps(value), most=4)
+    assert json.loads(first.text(4)) == {**value, "rows": [0, 1, 2, 3, {NOTICE: json.loads(first.notice(4))[NOTICE]}]}
+    assert (first.rows, second.rows) == (9, None)
+    assert json.loads(second.text(1))["rows"] == value["rows"]
+
+
+@pytest.mark.parametrize("text", ["退款需要三十天。真的！为什么？\n因为", "这是ａ。"])
+def test_sentences_end_in_escapes_as_well(text: str):
+    shown = ways(json.dumps(text, ensure_ascii=False))[0]
+    escaped = ways(json.dumps(text))[0]
+    assert [json.loads(f'"{unit}"') for unit in escaped.units] == [json.loads(f'"{unit}"') for unit in shown.units]
+
+
 @pytest.mark.parametrize(
     ("delimiter", "text"),
     [

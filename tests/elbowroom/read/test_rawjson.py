@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from elbowroom.errors import InvalidRequest
-from elbowroom.read.rawjson import decode, elements, entries, is_json, members, unambiguous, utf8, whole
+from elbowroom.read.rawjson import decode, elements, entries, is_json, members, sequence, unambiguous, utf8, whole
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
 STRINGS = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates included
@@ -161,6 +161,25 @@ def test_what_is_json(text):
 )
 def test_what_is_none(text):
     assert not is_json(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("", []),
+        (' {"a": "}\\ud800"}\n{\n "b": []\n}[1]\r\n', ['{"a": "}\\ud800"}', '{\n "b": []\n}', "[1]"]),
+        ('["\ud800"] [2]', ['["\ud800"]', "[2]"]),
+        ("[1]", ["[1]"]),
+        ("[1] 2", []),
+        ("[1], [2]", []),
+        ("[1] [2", []),
+        ("[1] [NaN]", []),
+        ("[1]" + "[" * 99_999, []),
+        ("[]" * 50_001, []),
+    ],
+)
+def test_values_one_behind_another(text, values):
+    assert sequence(text) == values
 
 
 @given(STRINGS, st.booleans())
