@@ -44,11 +44,18 @@ _LENIENT = json.JSONDecoder(parse_constant=lambda _: None)
 def returned(texts: Sequence[str]) -> list[Any]:
     """The documents in the text parts of one tool message: objects and strings, in order.
 
-    Several parts are one document each where each of them is an object, and together one text where any is not.
+    A part that holds objects is read by itself, or a remark beside it would show their labels and metadata as text; of
+    the others those that follow each other are one text.
     """
-    values = [_value(text) for text in texts]
-    if any(isinstance(value, str) for value in values) and len(values) > 1:
-        values = ["\n".join(texts)]
+    values: list[Any] = []
+    text = False  # whether the last one is
+    for one in texts:
+        value = _value(one)
+        if isinstance(value, str) and text:
+            values[-1] += f"\n{one}"
+        else:
+            values.append(value)
+        text = isinstance(value, str)
     return [one for value in values for one in _list(value, 0)]
 
 

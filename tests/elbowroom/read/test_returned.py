@@ -95,8 +95,10 @@ def test_what_is_no_value_or_many_is_not_parsed(monkeypatch: pytest.MonkeyPatch,
     assert returned([text]) == [text]
 
 
-def test_parts_of_which_one_is_text_are_one_text():
-    assert returned([json.dumps(ONE), "and more"]) == [json.dumps(ONE) + "\nand more"]
+def test_parts_of_text_are_one_text_and_objects_beside_them_stay_objects():
+    assert returned(["Found", "nothing."]) == ["Found\nnothing."]
+    found = returned(["Found:", "2", json.dumps([ONE]), json.dumps(TWO), "and more", '"Lyon"'])
+    assert found == ["Found:\n2", ONE, TWO, 'and more\n"Lyon"']
 
 
 def test_an_escape_that_python_does_not_know_is_no_warning():
