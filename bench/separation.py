@@ -17,7 +17,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ from elbowroom.write.envelope import FORMS, render
 from elbowroom_proxy.vocabularies import FILES, Vocabularies
 
 ROOT = Path(__file__).parents[1]
+OURS = ROOT / "tests" / "fixtures" / "payloads.json"
 KEY = b"bench"
 Fence = Callable[[str], "Fenced"]
 
@@ -87,21 +88,32 @@ def broken(fenced: Fenced) -> bool:
     return re.search(fenced.closing, fenced.inside) is not None
 
 
-def main() -> int:
+def rows(texts: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Of each fence, in how many texts a control string is live, and how many break out."""
     vocabularies = Vocabularies()
     specials = frozenset(one for name in FILES for one in vocabularies.encoding(name).special_tokens_set)
+    fenced = {name: [fence(text) for text in texts] for name, fence in FENCES.items()}
+    return [
+        (name, sum(live(one.inside, specials) for one in made), sum(map(broken, made))) for name, made in fenced.items()
+    ]
+
+
+def told(found: Sequence[tuple[str, int, int]]) -> list[str]:
+    """The table, in lines."""
+    head = ["| fence | a control string is live | broken out of |", "|---|---|---|"]
+    return head + [f"| {name} | {alive} | {out} |" for name, alive, out in found]
+
+
+def main() -> int:
     shared = Path(os.environ.get("ELBOWROOM_SHARED", ROOT.parent / "shared")) / "data" / "injection_payloads.json"
-    files = [ROOT / "tests" / "fixtures" / "payloads.json", *([shared] if shared.is_file() else [])]
-    texts = [row["text"] for file in files for row in json.loads(file.read_text("utf-8"))]
-    print(f"{len(texts)} texts\n\n| fence | a control string is live | broken out of |\n|---|---|---|")
-    ours_failed = 0
-    for name, fence in FENCES.items():
-        made = [fence(text) for text in texts]
-        alive = sum(live(one.inside, specials) for one in made)
-        out = sum(map(broken, made))
-        ours_failed += (alive + out) * name.startswith("elbowroom")
-        print(f"| {name} | {alive} | {out} |")
-    return 1 if ours_failed else 0
+    texts = [
+        row["text"]
+        for file in (OURS, *([shared] if shared.is_file() else []))
+        for row in json.loads(file.read_text("utf-8"))
+    ]
+    found = rows(texts)
+    print(f"{len(texts)} texts\n", *told(found), sep="\n")
+    return 1 if any(alive + out for name, alive, out in found if name.startswith("elbowroom")) else 0
 
 
 if __name__ == "__main__":
