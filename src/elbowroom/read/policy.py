@@ -172,7 +172,7 @@ class Evidence(Config, frozen=True):
     floor: Share = 0.0  # relevance below this is dropped; 0 is off
     min_novelty: Share = 0.20  # `weighted` only
     languages: tuple[str, ...] = ()  # documents said to be in another are dropped; empty: none is
-    line_prefix: Annotated[str, Meta(pattern="^[|>^~:]{1,3} $")] | None = None  # before each line of a passage
+    line_prefix: Annotated[str, Meta(pattern=r"^[|>^~:]{1,3} \Z")] | None = None  # before each line of a passage
     merge_adjacent: bool = True  # neighbouring chunks of one source go in as one passage
     crucial: Crucial = "excerpt"  # the best passage takes its turn; `others_first`: it is whole, the others are cut
     compress: Compress = Compress()

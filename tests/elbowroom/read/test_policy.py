@@ -37,7 +37,10 @@ def test_nothing_can_be_changed():
         {"evidence": {"floor": -0.1}},
         {"history": {"share": 2}},
         {"order": "x"},
-        *({"evidence": {"line_prefix": prefix}} for prefix in ("", " ", "|", "\n ", "<| ", "/ ", "1 ", "|||| ")),
+        *(
+            {"evidence": {"line_prefix": prefix}}
+            for prefix in ("", " ", "|", "\n ", "<| ", "/ ", "1 ", "|||| ", "| \n")
+        ),
     ],
 )
 def test_what_cannot_be(value):
