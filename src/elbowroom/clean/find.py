@@ -99,7 +99,7 @@ def find(text: str, packs: Iterable[str], late: Callable[[], bool] = lambda: Fal
     found: list[Finding] = []
     for pack in packs:
         some, groups = _compiled(pack)
-        if some.search(data) is not None:
+        if some.match(data) is not None:
             found = sorted([*found, *_beside(apart(_named(data, groups, late)), found)])
     told = _in_characters(data, tuple(found))
     if stretches is None:
@@ -160,16 +160,26 @@ def _beside(more: Iterable[Finding], found: Sequence[Finding]) -> Iterator[Findi
 
 @cache
 def _compiled(pack: str) -> _Pack:
-    options = re2.Options()
-    options.max_mem = 64 << 20  # of all states of one expression; with too little of it, it is slow
-    options.log_errors = False
+    options, whether = re2.Options(), re2.Options()
+    whether.never_capture = True
+    for some in (options, whether):
+        some.max_mem = 64 << 20  # of all states of one expression; with too little of it, it is slow
+        some.log_errors = False
 
-    def of(*rules: Rule) -> Any:
-        return re2.compile("|".join(f"(?:{rule.pattern})" for rule in rules).encode(), options=options)
+    def of(rule: Rule) -> Any:
+        return re2.compile(rule.pattern.encode(), options=options)
+
+    def some_of(rules: Sequence[Rule]) -> Any:
+        """Only tells whether, so it begins with the text: a search would go back to where the match began, and that
+        way is new with every secret.
+        """
+        return re2.compile(rf"\C*?(?:{'|'.join(rule.pattern for rule in rules)})".encode(), options=whether)
 
     rules = PACKS[pack]
     groups = [rules[at : at + _TOGETHER] for at in range(0, len(rules), _TOGETHER)]
-    return _Pack(of(*rules), tuple(_Group(of(*some), tuple((rule, of(rule)) for rule in some)) for some in groups))
+    return _Pack(
+        some_of(rules), tuple(_Group(some_of(some), tuple((rule, of(rule)) for rule in some)) for some in groups)
+    )
 
 
 def _named(data: bytes, groups: Iterable[_Group], late: Callable[[], bool]) -> Iterator[Finding]:
@@ -177,7 +187,7 @@ def _named(data: bytes, groups: Iterable[_Group], late: Callable[[], bool]) -> I
     for group in groups:
         if late():
             raise Overrun
-        if group.some.search(data) is not None:
+        if group.some.match(data) is not None:
             for rule, pattern in group.rules:
                 for start, end in _spans(data, rule, pattern, late):
                     yield start, end, rule.name

@@ -30,10 +30,12 @@ _DASH = "[_ .-]?"
 _QUOTE = r"""(?:\\*["'])?"""
 _DATABASES = "postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|neo4j"
 _KEY = r"PRIVATE KEY(?: BLOCK)?-----"
-_BETWEEN = r"""(?:\s|\\+["\x01]|["'+>|,])"""
-_BASE64 = rf"(?:{_BETWEEN}*[A-Za-z0-9+/=]{{16,}})"
-_LAST_LINES = rf"(?:{_BETWEEN}*[A-Za-z0-9+/=]{{1,80}}){{0,3}}{_BETWEEN}*-----END (?:[A-Z0-9]+ ){{0,3}}{_KEY}"
-_HEADERS = rf"(?:{_BETWEEN}*[A-Z][A-Za-z-]{{3,20}}: ?[A-Za-z0-9,. ()/-]{{1,80}})*"
+# No plus is the first of what is between lines: it may be base64's own, and to try both ways at each of them is slow.
+_SIGN = r"""\s|\\+["\x01]|["'>|,]"""
+_BETWEEN = rf"(?:{_SIGN})(?:{_SIGN}|\+)*"
+_LINE = "[A-Za-z0-9+/=]{16,}"
+_END = rf"-----END (?:[A-Z0-9]+ ){{0,3}}{_KEY}"
+_HEADERS = rf"(?:{_BETWEEN}[A-Z][A-Za-z-]{{3,20}}: ?[A-Za-z0-9,. ()/-]{{1,80}})*"
 
 # What stands for a password in instructions.
 _STAND_INS = frozenset({"password", "passwd", "pass", "pwd", "secret", "token", "pw", "changeme", "your_password"})
@@ -50,11 +52,13 @@ def _real(password: str) -> int:
 SECRETS: tuple[Rule, ...] = (
     Rule(
         "private_key",  # whole, or without its end: a document may have been cut there
-        rf"-----BEGIN (?:[A-Z0-9]+ ){{0,3}}{_KEY}{_HEADERS}{_BASE64}+"
-        rf"(?:{_LAST_LINES}|{_BETWEEN}*[A-Za-z0-9+/=]{{1,15}}\z)?",
+        rf"-----BEGIN (?:[A-Z0-9]+ ){{0,3}}{_KEY}{_HEADERS}(?:{_BETWEEN})?{_LINE}(?:{_BETWEEN}{_LINE})*"
+        rf"(?:(?:{_BETWEEN}[A-Za-z0-9+/=]{{1,80}}){{0,3}}(?:{_BETWEEN})?{_END}|{_BETWEEN}[A-Za-z0-9+/=]{{1,15}}\z)?",
     ),
     Rule(
-        "private_key", rf"(?:\A[A-Za-z0-9+/=]{{1,15}}{_BETWEEN}+)?(?:[A-Za-z0-9+/=]{{16,}}{_BETWEEN}+)+{_LAST_LINES}"
+        "private_key",
+        rf"(?:\A[A-Za-z0-9+/=]{{1,15}}{_BETWEEN})?(?:{_LINE}{_BETWEEN})+"
+        rf"(?:[A-Za-z0-9+/=]{{1,80}}{_BETWEEN}){{0,3}}(?:[A-Za-z0-9+/=]{{1,80}})?{_END}",
     ),  # without its beginning
     Rule("aws_key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
     Rule(

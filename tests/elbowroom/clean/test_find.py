@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elbowroom.clean.find import PACKS, Overrun, apart, find
-from tests.planted import FORMS, planted
+from tests.planted import BASE64, FORMS, drawn, planted
 
 BOTH = ("secrets", "pii")
 PIECES = (
@@ -103,7 +103,7 @@ def test_digits_may_be_kept_on_one_line():
 
 def test_places_are_characters_in_any_script():
     (one, _), (two, _) = planted("github_token"), planted("mail")
-    text = f"退款多久到账？{one}，😀{two} é {one}"
+    text = f"退款多久到账？\ud800{one}，😀{two} é {one}"
     assert [text[start:end] for start, end, _ in find(text, BOTH)] == [one, two, one]
     assert [name for *_, name in find(text, BOTH)] == ["github_token", "mail", "github_token"]
 
@@ -167,6 +167,21 @@ def test_no_text_is_slow(piece: str):
     start = time.process_time()
     find(piece * (400_000 // len(piece)), BOTH)
     assert time.process_time() - start < 1.0
+
+
+@pytest.mark.parametrize("between", ["", "\n", "\\n", "> ", '" + "'])
+def test_nor_is_one_that_might_be_the_lines_of_a_key(between: str):
+    text = between.join(drawn(str(at), BASE64, 1 + (7 * at) % 120) for at in range(3_000))
+    start = time.process_time()
+    assert find(text, BOTH) == ()
+    assert time.process_time() - start < 1.0
+
+
+def test_new_secrets_are_found_as_fast_as_known_ones():
+    texts = [planted("github_token", 0, str(at))[0] for at in range(120)]
+    start = time.process_time()
+    assert all(find(text, BOTH) for text in texts)
+    assert time.process_time() - start < 0.1
 
 
 def test_a_search_that_takes_too_long_ends_itself():
