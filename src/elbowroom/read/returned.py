@@ -21,12 +21,12 @@ from typing import Any
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.message import encode
 from elbowroom.read.rawjson import decode, whole
-from elbowroom.read.stores import rows, unwrapped
+from elbowroom.read.stores import TEXTS, rows, unwrapped
 
-# Under which names a result holds its list; the first that is there.
+# Under which names a result holds its list; the first that is there and not empty.
 _LISTS = (
     "documents", "results", "result", "data", "docs", "items", "hits", "matches", "chunks", "passages", "nodes",
-    "source_nodes", "source_documents", "records", "output", "content",
+    "source_nodes", "source_documents", "search_results", "records", "points", "value", "response", "output", "content",
 )  # fmt: skip
 _DEEPEST = 4  # objects in objects that are looked into for a list
 _MAX_LITERAL = 200_000  # characters; Python's own parser takes a hundred times as much memory
@@ -115,11 +115,14 @@ def _list(value: str | list[Any] | dict[str, Any], depth: int) -> list[Any]:
     in_columns = rows(value)
     if in_columns is not None:
         return in_columns
+    empty = False
     for name in _LISTS:
         inside = value.get(name)
         if isinstance(inside, list) or (isinstance(inside, dict) and depth < _DEEPEST and _holds_list(inside)):
-            return _list(inside, depth + 1)
-    return [unwrapped(value)]
+            if inside:
+                return _list(inside, depth + 1)
+            empty = True
+    return [] if empty and not any(isinstance(value.get(name), str) for name in TEXTS) else [unwrapped(value)]
 
 
 def _item(item: Any, depth: int) -> list[Any]:

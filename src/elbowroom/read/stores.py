@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-_TEXTS = ("text", "content", "page_content", "pageContent", "snippet")
-_SHAPED = (*_TEXTS, "document", "data", "node")  # it is a document already, or wrapped in a way that documents know
+TEXTS = ("text", "content", "page_content", "pageContent", "snippet")
+_SHAPED = (*TEXTS, "document", "data", "node")  # it is a document already, or wrapped in a way that documents know
 _WRAPPINGS = ("payload", "_source", "entity", "metadata")
 _METADATA = ("metadata", "meta", "attributes")
 _OWN = {"id": "id", "_id": "id", "score": "score", "_score": "score"}
@@ -54,7 +54,7 @@ def unwrapped(item: dict[str, Any]) -> dict[str, Any]:
         return item
     for name in _WRAPPINGS:
         inside = item.get(name)
-        if isinstance(inside, dict) and any(isinstance(inside.get(alias), str) for alias in _TEXTS):
+        if isinstance(inside, dict) and any(isinstance(inside.get(alias), str) for alias in TEXTS):
             own = {known: item[said] for said, known in _OWN.items() if item.get(said) is not None}
             document = {**inside, **own}
             labels = [

@@ -16,7 +16,9 @@ from tests.payloads import PAYLOADS
 ONE, TWO = {"id": "d1", "text": "Paris."}, {"id": "d2", "text": "Lyon."}
 
 
-@pytest.mark.parametrize("name", ["documents", "results", "result", "data", "items", "hits", "content"])
+@pytest.mark.parametrize(
+    "name", ["documents", "results", "result", "data", "items", "hits", "search_results", "value", "content"]
+)
 def test_a_list_is_found_under_its_usual_names(name: str):
     assert returned([json.dumps({"took": 3, name: [ONE, TWO]})]) == [ONE, TWO]
 
@@ -54,6 +56,14 @@ def test_a_list_is_found_under_its_usual_names(name: str):
         (['""'], []),
         ([json.dumps([])], []),
         ([json.dumps({"documents": []})], []),
+        ([json.dumps({"results": [], "message": "none", "data": {"items": []}})], []),
+        ([json.dumps({"results": [], "items": [ONE]})], [ONE]),
+        ([json.dumps({**ONE, "records": [], "content": None})], [{**ONE, "records": [], "content": None}]),
+        (
+            [json.dumps({"result": {"points": [{"id": 1, "payload": {"text": "Paris."}}]}})],
+            [{"id": 1, "text": "Paris."}],
+        ),
+        ([json.dumps({"response": {"docs": [ONE]}})], [ONE]),
         (["7"], ["7"]),
         ([json.dumps([7])], [7]),
         ([], []),
