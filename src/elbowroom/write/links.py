@@ -166,13 +166,13 @@ def _hosts(address: str, *, bare: bool = False) -> tuple[str, ...]:
     plain = _HIDDEN.sub("", html.unescape(address).strip()[:_LOOK])
     if bare and plain[:4].lower() == "www.":
         plain = "//" + plain
-    named: dict[str, None] = {}
-    for form in (plain, _ESCAPED.sub(r"\1", plain)):
+    named: list[str] = []
+    for form in dict.fromkeys((plain, _ESCAPED.sub(r"\1", plain))):
         if found := _ADDRESS.match(form):
             slashed, escaped = found["authority"].partition("\\")[0], found["authority"].rpartition("@")[2]
-            for authority in (slashed.rpartition("@")[2], escaped.partition("\\")[0]):
-                named[_canonical(_written(authority) if bare else authority)] = None
-    return tuple(filter(None, named))
+            named += slashed.rpartition("@")[2], escaped.partition("\\")[0]
+    hosts = (_canonical(_written(one) if bare else one) for one in dict.fromkeys(named))
+    return tuple(dict.fromkeys(filter(None, hosts)))
 
 
 def _written(authority: str) -> str:
