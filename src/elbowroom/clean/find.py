@@ -126,21 +126,18 @@ def apart(found: Iterable[Finding]) -> tuple[Finding, ...]:
 def _read(text: str, late: Callable[[], bool]) -> tuple[str, _Stretches]:
     """The text with its telling escapes read, and from where in `text` each stretch of it came."""
     pieces: list[str] = []
-    stretches = _Stretches([], [])
+    here, there = list[int](), list[int]()
     length = done = 0
     for number, escape in enumerate(_TELLING.finditer(text), start=1):
         start, end = escape.span()
         char = "/" if escape[1] is None else sanitise(chr(int(escape[1], 16))).text
         pieces += text[done:start], char
-        stretches.here.extend((length, length + start - done))
-        stretches.there.extend((done, start))
-        length += start - done + len(char)
-        done = end
+        here += length, length + start - done
+        there += done, start
+        length, done = length + start - done + len(char), end
         if number % _PATIENCE == 0 and late():
             raise Overrun
-    stretches.here.append(length)
-    stretches.there.append(done)
-    return "".join([*pieces, text[done:]]), stretches
+    return "".join([*pieces, text[done:]]), _Stretches([*here, length], [*there, done])
 
 
 def _came(place: int, stretches: _Stretches) -> int:
