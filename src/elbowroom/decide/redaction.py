@@ -27,7 +27,7 @@ from elbowroom.decide.results import Checked, with_result, withheld
 from elbowroom.errors import RedactionUnavailable
 from elbowroom.needs import NeedRedaction, Steps
 from elbowroom.read.message import encode, join_members
-from elbowroom.read.policy import Policy
+from elbowroom.read.policy import Policy, Tool
 from elbowroom.read.rawjson import members
 from elbowroom.records import Document, Edit, Message, Redaction
 
@@ -57,30 +57,46 @@ class Redacted(Struct, frozen=True):
 
 
 def redacted(made: Ready, policy: Policy, known: Known, numbers: Numbers | None = None) -> Steps[Redacted]:
-    """The request with placeholders in it; asks one question, and none where nothing is to be searched.
+    """The request with placeholders in it; asks one question, one more where a tool's results are searched for more
+    than the rest, and none where nothing is to be searched.
 
     `numbers`: those of what was searched before in the same request.
 
     Raises `RedactionUnavailable` for a message that could not be searched, where the policy wants messages searched.
     """
     asked, request, numbers = policy.redact, made.request, numbers or Numbers()
-    documents = request.documents if asked.documents else ()
-    results = {at: one for at, one in made.results.items() if asked.tool_results and one.withheld is None}
+    documents = request.documents if asked.packs and asked.documents else ()
+    packs = {at: _packs(made.names.get(at), policy) for at, one in made.results.items() if one.withheld is None}
     messages = {
         at: one
         for at, one in enumerate(request.messages)
-        if asked.messages and one.role not in _OURS and at not in made.results
+        if asked.packs and asked.messages and one.role not in _OURS and at not in made.results
     }
-    if not asked.packs or not (documents or results or messages):
-        return Redacted(made, numbers=numbers)
     runs = list(_runs(documents, known))
     parts = chain.from_iterable(_parts(document, known) for document in documents)
     said = chain.from_iterable(map(_said, messages.values()))
-    texts = {*parts, *(run.text for run in runs), *(one.text for one in results.values()), *said} - {""}
-    order = tuple(sorted(texts, key=lambda text: (len(text), text)))  # whatever takes long comes last
-    answer = yield NeedRedaction(asked.packs, order, asked.deadline_ms)
-    places = _places(dict(zip(order, answer or [None] * len(order), strict=True)), runs)
-    return _replaced(made, documents, results, messages, places, known, numbers)
+    texts: dict[tuple[str, ...], set[str]] = {}
+    if documents or messages:
+        texts[asked.packs] = {*parts, *(run.text for run in runs), *said}
+    for at, some in packs.items():
+        if some:
+            texts.setdefault(some, set()).add(made.results[at].text)
+    places: dict[tuple[str, ...], Places] = {}
+    for some, searched in texts.items():
+        order = tuple(sorted(searched - {""}, key=lambda text: (len(text), text)))  # whatever takes long comes last
+        answer = yield NeedRedaction(some, order, asked.deadline_ms)
+        found = dict(zip(order, answer or [None] * len(order), strict=True))
+        places[some] = _places(found, runs if some == asked.packs else ())
+    if not places:
+        return Redacted(made, numbers=numbers)
+    results = {at: places[some] for at, some in packs.items() if some}
+    return _replaced(made, documents, results, messages, places.get(asked.packs, {}), known, numbers)
+
+
+def _packs(tool: str | None, policy: Policy) -> tuple[str, ...]:
+    """What a tool's results are searched for."""
+    own = policy.tools.get(tool or "", Tool()).redact_packs
+    return tuple(dict.fromkeys((*(policy.redact.packs if policy.redact.tool_results else ()), *own)))
 
 
 # --- what is searched -----------------------------------------------------------------------------------------------
@@ -206,7 +222,7 @@ def _places(found: Mapping[str, Any], runs: Sequence[_Run]) -> Places:
 def _replaced(
     made: Ready,
     documents: Sequence[Document],
-    results: Mapping[int, Checked],
+    results: Mapping[int, Places],
     messages: Mapping[int, Message],
     places: Places,
     known: Known,
@@ -215,13 +231,13 @@ def _replaced(
     request = made.request
     searched: dict[int, Searched] = {}
     kept = [_document(one, places, numbers, known, searched) for one in documents] or request.documents
-    checked = {at: _result(one, places, numbers, known) for at, one in results.items()}
+    checked = {at: _result(made.results[at], found, numbers, known) for at, found in results.items()}
     said = {at: _message(at, one, places, numbers) for at, one in messages.items()}
     now = [
         said[at][0]
         if at in said
         else with_result(one, checked.get(at))
-        if checked.get(at) is not results.get(at)
+        if at in checked and checked[at] is not made.results[at]
         else one
         for at, one in enumerate(request.messages)
     ]

@@ -101,6 +101,7 @@ class Tool(Caps, frozen=True):
     returns: Literal["text", "documents"] = "text"  # `documents`: its results are packed like documents
     response_schema: dict[str, Any] | None = None  # JSON schema; a result that breaks it is left out
     redact: tuple[str, ...] = ()  # paths whose values are dropped: `customer.mail`, `*.note`; lists are passed through
+    redact_packs: tuple[Literal["secrets", "pii"], ...] = ()  # searched for in them, beside those of `Redact`
     pagination: str | None = None  # the parameter that asks for the next page
     access: ToolAccess | None = None  # with `returns: documents`
     side_effect: bool = False  # it changes something outside, so what its calls say is looked at

@@ -135,8 +135,10 @@ def _check_tools(marked: yaml.Marked[Policy], policy: Policy) -> None:
         for i, path in enumerate(tool.redact):
             if not all(path.split(".")):
                 raise marked.fault(f"tools.{name}.redact[{i}]", "must be names joined by dots, such as customer.mail")
-        if tool.returns == "documents" and (tool.response_schema or tool.redact):
-            raise marked.fault(f"tools.{name}.returns", "documents have neither response_schema nor redact")
+        if tool.returns == "documents" and (tool.response_schema or tool.redact or tool.redact_packs):
+            raise marked.fault(
+                f"tools.{name}.returns", "documents have neither response_schema nor redact, of either kind"
+            )
 
 
 def _check_class(marked: yaml.Marked[QueryClass], policy: Policy) -> None:

@@ -122,6 +122,13 @@ def test_packs_and_switches():
     assert (kept.documents[0].text, kept.messages[3].text) == (f"{KEY} {mail}", f"{ONE} {mail}")
     kept = done(request, policy=Policy(redact=Redact(tool_results=False))).ready.request
     assert (kept.documents[0].text, kept.messages[3].text) == (f"{ONE} {mail}", f"{KEY} {mail}")
+    for off in (Redact(), Redact(packs=())):
+        named = Policy(redact=off, tools={"find": Tool(redact_packs=("pii", "secrets"))})
+        kept = done(request, policy=named).ready.request
+        assert (kept.documents[0].text, kept.messages[3].text) == (
+            f"{ONE if off.packs else KEY} {mail}",
+            f"{ONE} [REDACTED:mail#1]",
+        )
     for off in (Redact(packs=()), Redact(documents=False, tool_results=False)):
         assert done(request, nobody, Policy(redact=off)).ready.request.documents == request.documents
     assert done(talk(), nobody).searched == {}
@@ -285,6 +292,24 @@ def test_a_message_that_could_not_be_searched_refuses_the_request():
         done(talk(asked="Slow."), late("Slow."), Policy(redact=Redact(messages=True)))
     assert (caught.value.param, caught.value.status_hint) == ("messages[1]", 503)
     assert "Slow" not in caught.value.message
+
+
+def test_what_a_tool_is_searched_for_besides_is_a_question_of_its_own():
+    policy = Policy(tools={"find": Tool(redact_packs=("pii",))})
+    text = "Fine text."
+    request = talk({"id": "a", "text": text}, result=text)
+    asked: list[tuple[str, ...]] = []
+
+    def answer(need: Need) -> Answer:
+        assert isinstance(need, NeedRedaction)
+        asked.append(need.packs)
+        return tuple(None if "pii" in need.packs else () for _ in need.texts)
+
+    found = done(request, answer, policy)
+    assert asked == [("secrets",), ("secrets", "pii")]
+    assert found.ready.request.documents[0].text == text
+    assert [one.withheld is not None for one in found.ready.results.values()] == [True]
+    assert done(request, policy=Policy(tools={"find": Tool(redact_packs=("secrets",))})).ready.edits == ()
 
 
 def test_the_question_is_the_same_whatever_was_asked_before():

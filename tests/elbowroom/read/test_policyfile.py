@@ -181,6 +181,7 @@ def test_the_shipped_files_explain_every_key(root):
         ("tools:\n  find:\n    response_schema:\n      $ref: https://example.com/a\n", 3, "no JSON schema"),
         ("tools:\n  find:\n    redact: [a.b, '*..c']\n", 3, "names joined by dots"),
         ("tools:\n  find: {returns: documents, redact: [a]}\n", 2, "neither response_schema nor redact"),
+        ("tools:\n  find: {returns: documents, redact_packs: [pii]}\n", 2, "nor redact, of either kind"),
         ("tools:\n  find:\n    access: {label: public}\n", 3, "returns: documents"),
         ("tools:\n  find: {returns: documents, access: {label: x}}\n", 2, "there is no label x; there are public, int"),
         ("access:\n  labels: [a, b, a]\n", 2, "given twice"),
