@@ -86,7 +86,8 @@ class Live:
 
     def _candidates(self, data: bytes) -> list[Part]:
         """The parts that may match in a text in ASCII, or in a text's shadow."""
-        return [part for part in self.parts if part.first.encode() in data and part.some.search(data) is not None]
+        parts = [part for part in self.parts if part.first.isascii()] if data.isascii() else self.parts
+        return [part for part in parts if part.first.encode() in data and part.some.search(data) is not None]
 
     def search(self, text: str) -> bool:
         """Whether a text in ASCII, or a text's shadow, holds a live string."""
