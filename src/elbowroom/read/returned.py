@@ -28,6 +28,7 @@ _LISTS = (
     "documents", "results", "result", "data", "docs", "items", "hits", "matches", "chunks", "passages", "nodes",
     "source_nodes", "source_documents", "search_results", "records", "points", "value", "response", "output", "content",
 )  # fmt: skip
+_ONE = ("title", "source", "score", "access")  # who has one of them beside a `content` in parts is one document
 _DEEPEST = 4  # objects in objects that are looked into for a list
 _MAX_LITERAL = 200_000  # characters; Python's own parser takes a hundred times as much memory
 _MAX_COMMAS = 20_000  # of so many values it takes a tenth of a second
@@ -115,6 +116,8 @@ def _list(value: str | list[Any] | dict[str, Any], depth: int) -> list[Any]:
     in_columns = rows(value)
     if in_columns is not None:
         return in_columns
+    if _is_parts(value.get("content")) and any(value.get(name) is not None for name in _ONE):
+        return [unwrapped(value)]
     empty = False
     for name in _LISTS:
         inside = value.get(name)
@@ -136,6 +139,10 @@ def _item(item: Any, depth: int) -> list[Any]:
         inside = _value(item["text"])
         return [item["text"]] if isinstance(inside, str) or depth >= _DEEPEST else _list(inside, depth + 1)
     return [] if item is None else [unwrapped(item)] if isinstance(item, dict) else [item]
+
+
+def _is_parts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, dict) and one.get("type") == "text" for one in value)
 
 
 def _is_number(value: Any) -> bool:

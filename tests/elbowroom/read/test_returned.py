@@ -14,6 +14,7 @@ from elbowroom.read.returned import returned
 from tests.payloads import PAYLOADS
 
 ONE, TWO = {"id": "d1", "text": "Paris."}, {"id": "d2", "text": "Lyon."}
+FOUND = {"type": "search_result", "title": "Geo", "content": [{"type": "text", "text": "Paris."}]}
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,8 @@ def test_a_list_is_found_under_its_usual_names(name: str):
         ([json.dumps(ONE), json.dumps(TWO)], [ONE, TWO]),
         ([json.dumps([{"type": "text", "text": json.dumps(ONE)}, {"type": "text", "text": "b"}])], [ONE, "b"]),
         ([json.dumps({"content": [{"type": "text", "text": json.dumps([ONE, TWO])}]})], [ONE, TWO]),
+        ([json.dumps(FOUND)], [FOUND]),
+        ([json.dumps({"source": "kb", "content": [ONE, TWO]})], [ONE, TWO]),
         ([json.dumps([[ONE, 0.5], [TWO, 1]])], [{"score": 0.5, **ONE}, {"score": 1, **TWO}]),
         ([str([(ONE, -1e-05)])], [{"score": -1e-05, **ONE}]),
         ([json.dumps([[ONE, True], [0.5, TWO]])], [ONE, True, TWO]),
