@@ -22,7 +22,6 @@ from elbowroom.records import Document, Principal
 
 _REQUIRED = frozenset({"tenant", "label", "deny_groups", "visibility", "expires_at"})
 _KNOWN = _REQUIRED | {"groups", "users", "sig", "iat", "kid"}
-_LATEST = 1e11  # seconds; a larger number was meant as milliseconds
 
 
 class Rights(Struct, frozen=True):
@@ -182,7 +181,7 @@ def read_label(access: Mapping[str, Any]) -> _Label | None:
     expires = access["expires_at"]
     at = inf if expires is None else seconds(expires)
     words = isinstance(tenant, str) and tenant and isinstance(label, str) and visibility in ("tenant", "listed")
-    if not words or groups is None or users is None or deny_groups is None or at is None or _LATEST < at < inf:
+    if not words or groups is None or users is None or deny_groups is None or at is None:
         return None
     return _Label(label, tenant, visibility == "listed", groups, users, deny_groups, at)
 

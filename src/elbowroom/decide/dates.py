@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from elbowroom.read.sources import Registry
 from elbowroom.records import Document
 
+_LATEST = 1e11  # seconds, some three thousand years; as milliseconds that was in 1973
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 
 
@@ -26,9 +27,11 @@ def day(document: Document) -> int:
 
 
 def seconds(claim: object) -> float | None:
-    """Seconds since 1970, UTC; None where it is no date. Without a zone it is UTC; numbers are taken as they are."""
+    """Seconds since 1970, UTC; None where it is no date. Without a zone it is UTC; a number that is too large for
+    seconds was meant as something else.
+    """
     if isinstance(claim, int | float) and not isinstance(claim, bool):
-        return float(claim)
+        return float(claim) if -_LATEST <= claim <= _LATEST else None
     if not isinstance(claim, str):
         return None
     try:

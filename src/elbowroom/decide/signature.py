@@ -62,6 +62,6 @@ def fault(document: Document, keys: Mapping[str, LabelKey], max_age: float, now:
         return "its key is another tenant's"
     if not hmac.compare_digest(access["sig"].encode(), sign(document, key.secret).encode()):
         return "it is of something else"
-    if now is None or not -CLOCK_SKEW <= now - access["iat"] <= max_age:
+    if now is None or not now - max_age <= access["iat"] <= now + CLOCK_SKEW:
         return "it is too old"
     return None

@@ -26,7 +26,8 @@ def test_the_version_speaks_before_the_day_of_fetching(version, fetched_at, expe
 @pytest.mark.parametrize(
     ("claim", "at"),
     [("1970-01-02", 86_400.0), ("1970-01-01T01:00:00+01:00", 0.0), (" 1970-01-01T00:00:01Z ", 1.0), (5, 5.0),
-     (True, None), ("v1", None), (None, None), ("2026-13-01", None)],
+     (True, None), ("v1", None), (None, None), ("2026-13-01", None), ("9999-12-31T00:00:00Z", 253_402_214_400.0),
+     (1_900_000_000_000, None), (-1_900_000_000_000, None), (10**400, None), (float("nan"), None)],
 )  # fmt: skip
 def test_seconds_since_1970(claim, at):
     assert seconds(claim) == at

@@ -59,6 +59,9 @@ def test_it_holds_within_its_time():
         assert fault(DOCUMENT, KEYS, 100, now) is None
     for late in (NOW - 61, NOW + 101, None):
         assert fault(DOCUMENT, KEYS, 100, late) == "it is too old"
+    for never in (10**400, -(10**400)):
+        other = signed(structs.replace(DOCUMENT, access={**LABEL, "iat": never}))
+        assert fault(other, KEYS, 100, NOW) == "it is too old"
 
 
 @pytest.mark.parametrize(

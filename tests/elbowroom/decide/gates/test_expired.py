@@ -18,7 +18,8 @@ def test_what_holds_passes(access):
 @pytest.mark.parametrize(
     ("at", "said"),
     [("2026-11-29T12:00:00Z", "expired 0.0 hours ago"), ("2026-11-27", "expired 2 days ago"),
-     (0, "expired 20786 days ago"), ("soon", "its expires_at is no date"), (True, "its expires_at is no date")],
+     (0, "expired 20786 days ago"), ("soon", "its expires_at is no date"), (True, "its expires_at is no date"),
+     (1_900_000_000_000, "its expires_at is no date")],
 )  # fmt: skip
 def test_what_does_not_hold_or_cannot_be_read_goes(at, said):
     assert build(NOW)(passage(access={"expires_at": at}), Room([])) == Refusal(said)
