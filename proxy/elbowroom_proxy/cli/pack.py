@@ -66,7 +66,7 @@ def run(args: Namespace) -> int:
     refused = False
     for number, body in bodies:
         outcome = offline.pack(body)
-        refused = refused or outcome.body is None
+        refused = refused or outcome.story["error"] is not None
         if args.json:
             sys.stdout.buffer.write(outcome.json(number if many else None))
         else:
@@ -77,15 +77,21 @@ def run(args: Namespace) -> int:
 class Outcome(Struct, frozen=True):
     """What became of one request."""
 
-    body: bytes | None  # None: refused
+    body: bytes | None  # None: refused, or no model is asked
     story: dict[str, Any]
     context_window: int | None
+    reply: str | None = None  # the whole answer, where no model is asked
 
     def json(self, number: int | None) -> bytes:
         """One line. A body's own line feeds stand between its tokens only, so a space does as well."""
         body = b"null" if self.body is None else self.body.replace(b"\n", b" ").replace(b"\r", b" ")
         story = encode(self.story)
         error = self.story["error"]
+        if self.reply is not None:
+            return b'{"body":null,"reply":%b,"decision":%b}\n' % (
+                json.dumps(self.reply, ensure_ascii=False).encode(),
+                story,
+            )
         if error is None:
             return b'{"body":%b,"decision":%b}\n' % (body, story)
         if number is not None:
@@ -99,6 +105,9 @@ class Outcome(Struct, frozen=True):
         if self.body is not None:
             pretty = json.dumps(json.loads(self.body), indent=2, ensure_ascii=False)
             yield from map(render.printable, pretty.split("\n"))
+            yield ""
+        if self.reply is not None:
+            yield render.line("reply", f"{self.reply} (no model is asked)")
             yield ""
         yield render.record(self.story, context_window=self.context_window)
         if name is not None:
@@ -153,7 +162,8 @@ class Offline:
         except ElbowroomError as error:
             outcome = Refused(error.code, error.message, error.param, error.status_hint, None)
         if isinstance(outcome, Packed):
-            return Outcome(outcome.body, record(outcome.decision, facts), window)
+            asked = outcome.body if outcome.reply is None else None
+            return Outcome(asked, record(outcome.decision, facts), window, outcome.reply)
         told = {"code": outcome.code, "message": outcome.message, "param": outcome.param}
         facts = structs.replace(facts, status=outcome.status_hint, error=told)
         return Outcome(None, record(outcome.decision, facts), window)

@@ -90,6 +90,22 @@ def test_people_get_the_body_and_the_decision_in_lines(tmp_path):
     assert "duplicate: same text as noise\n" in told
 
 
+def test_where_no_model_is_asked_there_is_the_reply(tmp_path, here):
+    (tmp_path / "classes").mkdir()
+    (tmp_path / "classes" / "general.yaml").write_text(
+        "name: general\nminimum: {passages: 9}\non_insufficient: ask_to_narrow\nasked_by: proxy\n"
+    )
+    (tmp_path / "mine.yaml").write_text("id: mine\n")
+    words = ["--policy", "mine.yaml", written(tmp_path, ASKED)]
+    status, out = here("--json", *words)
+    line = json.loads(out)
+    assert (status, line["body"], line["decision"]["fallback"]) == (0, None, "ask_to_narrow")
+    assert line["reply"].endswith("?")
+    status, told = here(*words)
+    assert status == 0
+    assert told.decode().startswith(f"reply      {line['reply']} (no model is asked)\n\ntrace ")
+
+
 @pytest.mark.parametrize(
     ("request_", "code", "param"),
     [
