@@ -16,6 +16,7 @@ from elbowroom.decide import packers
 from elbowroom.read.policy import Evidence, History, Policy, QueryClass
 from elbowroom.read.request import read_request
 from elbowroom.records import Mode, Request
+from tests.payloads import SEEDS
 from tests.walk import MODEL
 
 SMALL = structs.replace(MODEL, context_window=1_500)
@@ -39,7 +40,7 @@ SENTENCES = [
 
 # Made once: a strategy that is made anew at every draw costs more than the draw.
 SENTENCE = st.sampled_from(SENTENCES)
-PIECE = SENTENCE | SENTENCE | st.sampled_from(HARD) | st.text(max_size=4)
+PIECE = SENTENCE | SENTENCE | st.sampled_from(HARD) | st.sampled_from(SEEDS) | st.text(max_size=4)
 SHORT = st.lists(PIECE, max_size=5).map("".join)
 LONG = st.builds(lambda text, times: text * times, SENTENCE, st.integers(1, 40))
 TEXT = SHORT | SHORT | LONG

@@ -16,7 +16,7 @@ from elbowroom.decision import decide, recount
 from elbowroom.read.policy import Evidence, Policy, Tool, ToolResults
 from elbowroom.records import ChatTemplate, Edit, Mode, Packed
 from elbowroom.write.envelope import FORMS, NOTHING, note_text
-from tests.payloads import PAYLOADS
+from tests.payloads import SEEDS
 from tests.property.chats import read
 from tests.walk import MODEL, bill, pack, run, setting
 
@@ -30,7 +30,7 @@ TOOLS = {"search": Tool(returns="documents")}
 WORDS = st.lists(st.sampled_from(["refund", "plan", "days", "年度方案", "paid."]), min_size=3, max_size=30).map(
     " ".join
 )
-TEXT = st.builds(lambda words, end: words + end, WORDS, st.sampled_from(["", *PAYLOADS]))
+TEXT = st.builds(lambda words, end: words + end, WORDS, st.sampled_from(["", *SEEDS]))
 ROW = st.builds(lambda text, title: {"text": text, "title": title}, TEXT, TEXT)
 ROWS = st.lists(ROW, max_size=4)
 # A result with documents among its parts, and text that is none.

@@ -16,12 +16,12 @@ from elbowroom.account.chain import heads_in
 from elbowroom_proxy.sinks.chained import Chained
 from elbowroom_proxy.sinks.line import encode, plain
 from elbowroom_proxy.sinks.verify import verify
-from tests.payloads import PAYLOADS, shared_payloads
+from tests.payloads import SEEDS, shared_payloads
 
 KEY, OTHER = b"k" * 32, b"o" * 32
 SURROGATES = st.text(st.characters(exclude_categories=[]), max_size=20)
 # What a record may hold of a client's or a document's: ids, labels, codes.
-WORDS = st.sampled_from(PAYLOADS) | SURROGATES
+WORDS = st.sampled_from(SEEDS) | SURROGATES
 RECORDS = st.lists(st.dictionaries(WORDS, WORDS | st.integers(0, 9), max_size=3), min_size=2, max_size=12)
 EXAMPLES = settings(max_examples=60)
 

@@ -26,6 +26,7 @@ from elbowroom.write.envelope import (
     starts_apart,
 )
 from elbowroom_proxy.vocabularies import Vocabularies
+from tests.payloads import SEEDS
 
 KEY = b"a key of this test"
 KNOWN = Known(1 << 20)
@@ -60,7 +61,8 @@ HOSTILE = st.sampled_from(
         "4" * 9,
     ]
 )
-TEXTS = st.lists(st.text(max_size=4) | HOSTILE | st.text("0123456789", max_size=6), max_size=5).map("".join)
+PIECES = st.text(max_size=4) | HOSTILE | st.sampled_from(SEEDS) | st.text("0123456789", max_size=6)
+TEXTS = st.lists(PIECES, max_size=5).map("".join)
 DOCUMENTS = st.builds(
     Document,
     position=st.integers(0, 9),
