@@ -74,6 +74,12 @@ def check(asked: Relayed, principal: Principal, policy: Policy) -> None:
         raise InvalidRequest("The policy has all messages searched before they leave, which is done for chats alone.")
     for names in (policy.tools_allow, principal.tools):
         _check_tools(asked, names)
+    for param, name in asked.results:
+        tool = policy.tools.get(name)
+        if tool is not None and (tool.looks_inside or tool.redact_packs or tool.returns == "documents"):
+            raise InvalidRequest(
+                "The policy looks into that tool's results, which is done for chats alone.", param=param
+            )
 
 
 def _check_tools(asked: Relayed, names: Collection[str] | None) -> None:

@@ -12,7 +12,7 @@ import openai
 import pytest
 
 from elbowroom.errors import InvalidRequest
-from elbowroom.read.policy import Policy, Redact
+from elbowroom.read.policy import Policy, Redact, Tool
 from elbowroom.read.relayed import read_relayed
 from elbowroom.records import Principal
 from elbowroom_proxy.deciding import LARGE_BODY
@@ -188,6 +188,24 @@ def test_a_tool_that_says_its_name_twice_is_refused_where_names_matter():
     twin = read_relayed(body.replace(b'"name":"send"', b'"Name":"send"'), "responses")
     with pytest.raises(InvalidRequest, match="small letters"):
         check(twin, Principal(tools=("find",)), Policy())
+
+
+CALLED: list[dict[str, Any]] = [
+    {"type": "function_call", "call_id": "c", "name": "find", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c", "output": '{"mail": "a@x.example"}'},
+]
+
+
+@pytest.mark.parametrize(
+    "tool", [Tool(response_schema={}), Tool(redact=("mail",)), Tool(redact_packs=("pii",)), Tool(returns="documents")]
+)
+def test_results_that_must_be_looked_into_are_not_relayed_unseen(tool: Tool):
+    asked = read_relayed(json.dumps({**ASKED, "input": CALLED}).encode(), "responses")
+    with pytest.raises(InvalidRequest, match="for chats alone") as caught:
+        check(asked, Principal(), Policy(tools={"find": tool}))
+    assert caught.value.param == "input[1]"
+    for other in ({"find": Tool(max_rows=1)}, {"search": tool}):
+        check(asked, Principal(), Policy(tools=other))
 
 
 def test_messages_that_must_be_searched_are_not_relayed_unsearched():

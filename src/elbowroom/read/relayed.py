@@ -48,6 +48,16 @@ class Relayed(Struct, frozen=True):
         return tuple((f"tools[{i}]", _known_by(one)) for i, one in enumerate(found))
 
     @property
+    def results(self) -> Iterator[tuple[str, str]]:
+        """Of each tool's result in the input: its path, and the name that was called."""
+        items = list(enumerate(_listed(self.value.get("input")) if self.route == "responses" else ()))
+        calls = [one for _, one in items if one.get("type") in ("function_call", "custom_tool_call")]
+        names = {str(one.get("call_id")): str(one.get("name")) for one in calls}
+        for i, one in items:
+            if str(one.get("type")).endswith("_call_output"):
+                yield f"input[{i}]", names.get(str(one.get("call_id")), "")
+
+    @property
     def max_output(self) -> int | None:
         """The most tokens of an answer, as the client said it."""
         said: int | None = self.value.get("max_output_tokens")
@@ -109,9 +119,13 @@ def _check_params(value: Mapping[str, Any]) -> None:
         want(tool, dict, f"tools[{i}]", "an object")
 
 
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _items(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every item of the input and every part of its content, each with its path."""
-    for i, item in enumerate(value if isinstance(value, list) else ()):
+    for i, item in enumerate(_listed(value)):
         want(item, dict, f"input[{i}]", "an object")
         yield f"input[{i}]", item
         for name in ("content", "output"):

@@ -52,6 +52,12 @@ def test_a_response_is_read_as_far_as_it_matters():
     )
     assert (asked.stream, asked.max_output) == (True, 9)
     assert asked.tools == (("tools[0]", "find"), ("tools[1]", "web_search"))
+    called = {"type": "custom_tool_call", "call_id": "c", "name": "own", "input": "x"}
+    results = [{"type": f"{kind}_call_output", "call_id": ident} for kind, ident in (("function", "c"), ("shell", [1]))]
+    asked = read_relayed(responses(input=[*results, called]), "responses")
+    assert list(asked.results) == [("input[0]", "own"), ("input[1]", "")]
+    assert list(read_relayed(responses(input="hello"), "responses").results) == []
+    assert list(read_relayed(responses(input=["hello"]), "embeddings").results) == []
 
 
 @pytest.mark.parametrize(
