@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 
     number: int | None
     name: str
-    arguments: str  # where it has some, its name is whole
+    arguments: str  # where it has some, a name that has begun is whole
     ident: str = ""
 
 
@@ -180,7 +180,7 @@ class Gate:
         call.ident = call.ident or one.ident
         if self._taint is not None:
             call.arguments.append(one.arguments)
-        call.named = call.named or bool(one.arguments)
+        call.named = call.named or bool(one.arguments and call.name)
         return call, again
 
     def _says_again(self, call: _Call, name: str) -> bool:

@@ -121,6 +121,15 @@ def test_a_name_that_comes_in_pieces_is_waited_for(parts: tuple[str, ...]):
         assert b'"find' not in out
 
 
+@pytest.mark.parametrize("name", ["find", "drop"])
+def test_a_name_may_come_behind_the_first_arguments(name: str):
+    data = stream(call(0, None, "{", "a"), call(0, name, ""), call(0, None, "}"))
+    for size in (None, 1, 30):
+        out, it = run(data, size)
+        assert (out == data, it.calls_refused) == ((True, 0) if name == "find" else (False, 1))
+        assert calls(out)[0] == ([("find", "{}")] if name == "find" else [])
+
+
 def test_a_name_cannot_change_once_it_was_believed():
     data = stream(call(0, "find", '{"a":1', "a"), call(0, "_none", "}"), call(0, None, "}"))
     out, _ = run(data)
