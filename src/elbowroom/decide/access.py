@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from math import inf
 from typing import Any
+from unicodedata import normalize
 
 from msgspec import Struct, structs
 
@@ -149,11 +150,16 @@ def _why_not(label: _Label, rights: Rights, ranks: Mapping[str, int]) -> str:
         return "it is another tenant's"
     if label.expires_at < inf and (now is None or label.expires_at <= now):
         return "it has expired"
-    if not label.deny_groups.isdisjoint(principal.groups):
+    if not _composed(label.deny_groups).isdisjoint(_composed(principal.groups)):
         return "a group of the principal is denied it"
     if label.listed and principal.subject not in label.users and label.groups.isdisjoint(principal.groups):
         return "the principal is not on its list"
     return "its label is above the clearance" if _above(label.label, principal, ranks) else ""
+
+
+def _composed(names: Collection[str]) -> set[str]:
+    """The names in one way of writing: an ü that a directory writes as two characters is no other group's."""
+    return {name if name.isascii() else normalize("NFC", name) for name in names}
 
 
 def _above(label: str, principal: Principal, ranks: Mapping[str, int]) -> bool:

@@ -86,6 +86,15 @@ def test_dates():
     assert not held(LABEL).dated
 
 
+def test_a_group_is_denied_however_its_letters_are_written():
+    for said, own in (("Gr\u00fcn", "Gru\u0308n"), ("Gru\u0308n", "Gr\u00fcn")):
+        assert (
+            why(label(deny_groups=[said]), structs.replace(ANN, groups=(own,)))
+            == "a group of the principal is denied it"
+        )
+        assert why(label(deny_groups=[said]), structs.replace(ANN, groups=("Gr\u00f6n",))) == ""
+
+
 def test_groups_and_users():
     assert why(label(deny_groups=["support"], users=["ann"], visibility="listed")) == (
         "a group of the principal is denied it"
