@@ -138,7 +138,7 @@ def _items(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _check_item(item: Mapping[str, Any], param: str) -> None:
     kind = item.get("type")
-    if kind == "document":
+    if kind in ("document", "search_result"):
         raise InvalidRequest(f"Documents are read at {_CHAT} and not here.", param=param)
     if kind == "item_reference" or (kind is None and "id" in item and "content" not in item):
         raise InvalidRequest("An item that is kept elsewhere is not read here: send it whole.", param=param)

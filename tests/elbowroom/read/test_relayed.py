@@ -70,6 +70,7 @@ def test_a_response_is_read_as_far_as_it_matters():
         ({"conversation": "conv_1"}, "conversation"),
         ({"prompt": {"id": "pmpt_1"}}, "prompt"),
         ({"input": [{"role": "user", "content": [{"type": "document"}]}]}, "input[0].content[0]"),
+        ({"input": [{"role": "user", "content": [{"type": "search_result"}]}]}, "input[0].content[0]"),
         ({"input": [{"type": "function_call_output", "output": [{"type": "document"}]}]}, "input[0].output[0]"),
         ({"input": [{"role": "user", "content": "a"}, {"type": "item_reference", "id": "m"}]}, "input[1]"),
         ({"input": [{"id": "msg_1"}]}, "input[0]"),
