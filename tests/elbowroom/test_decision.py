@@ -133,9 +133,10 @@ def test_the_policy_s_cap_on_passages_is_a_reason_of_its_own() -> None:
     assert sorted(reasons(decision).values()) == ["admitted", "admitted", Drop.OVER_COUNT, Drop.OVER_COUNT]
 
 
-def test_what_the_final_count_finds_too_long_goes_last_admitted_first() -> None:
-    """A counter whose counts do not add up: each line costs more than it seemed."""
-    packed = pack(chat(QUESTION, documents=many(6, 10)), Policy(evidence=Evidence(ceiling=400)), counter=Uneven())
+@pytest.mark.parametrize("ceiling", range(350, 400, 2))
+def test_what_the_final_count_finds_too_long_goes_last_admitted_first(ceiling: int) -> None:
+    """A counter whose counts do not add up: each line costs more than it seemed. Not one token is too many."""
+    packed = pack(chat(QUESTION, documents=many(6, 10)), Policy(evidence=Evidence(ceiling=ceiling)), counter=Uneven())
     window = packed.decision.window
     assert window is not None
     assert packed.decision.evidence_tokens <= window.evidence_budget
