@@ -144,11 +144,13 @@ def _parts(document: Document, known: Known) -> list[str]:
 
 
 def _runs(documents: Sequence[Document], known: Known) -> Iterator[_Run]:
-    """Chunks of one version of one text that follow each other, two or more; of several forms of one, each once."""
+    """Chunks of one version of one text that follow each other, two or more, wherever in the request they came; of
+    several forms of one, each once.
+    """
     sources: dict[tuple[Any, ...], dict[int, dict[str, None]]] = {}
     for one in documents:
         if one.source_id is not None and one.chunk_index is not None and one.text and known.text(one.text).clean:
-            chunks = sources.setdefault((one.source_id, one.version, one.lang, one.message), {})
+            chunks = sources.setdefault((one.source_id, one.version, one.lang), {})
             chunks.setdefault(one.chunk_index, {})[known.text(one.text).bare] = None
     for chunks in sources.values():
         run: list[list[str]] = []

@@ -182,6 +182,18 @@ def test_a_blank_chunk_is_no_chunk():
     assert [document.text for document in found.ready.request.documents] == [f"Is {ONE}", " \u00a0", "End."]
 
 
+def test_it_does_not_matter_where_in_the_request_the_chunks_came():
+    one, two, three = chunk(4, f"The token {TOKEN[:22]}"), chunk(5, TOKEN[22:]), chunk(6, " ends.")
+    request = talk(
+        one,
+        asked=[{"type": "document", "document": three}, {"type": "text", "text": "Which?"}],
+        result=json.dumps([two]),
+    )
+    found = done(request, policy=Policy(tools={"find": Tool(returns="documents")}))
+    texts = {document.message: document.text for document in found.ready.request.documents}
+    assert texts == {None: "The token [REDACTED:github_token#1]", 1: " ends.", 3: "[REDACTED:github_token#1]"}
+
+
 def test_chunks_of_other_sources_versions_and_places_are_not_joined():
     one, two = f"The token {TOKEN[:22]}", f"{TOKEN[22:]} ends."
     for other in ({"chunk_index": 7}, {"source_id": "t"}, {"version": "2"}):
