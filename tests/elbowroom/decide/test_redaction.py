@@ -183,7 +183,7 @@ def test_a_blank_chunk_is_no_chunk():
 
 
 def test_it_does_not_matter_where_in_the_request_the_chunks_came():
-    one, two, three = chunk(4, f"The token {TOKEN[:22]}"), chunk(5, TOKEN[22:]), chunk(6, " ends.")
+    one, two, three = chunk(4, f"The token {TOKEN[:22]}"), chunk(5, TOKEN[22:]), chunk(6, ", and ends.")
     request = talk(
         one,
         asked=[{"type": "document", "document": three}, {"type": "text", "text": "Which?"}],
@@ -191,7 +191,7 @@ def test_it_does_not_matter_where_in_the_request_the_chunks_came():
     )
     found = done(request, policy=Policy(tools={"find": Tool(returns="documents")}))
     texts = {document.message: document.text for document in found.ready.request.documents}
-    assert texts == {None: "The token [REDACTED:github_token#1]", 1: " ends.", 3: "[REDACTED:github_token#1]"}
+    assert texts == {None: "The token [REDACTED:github_token#1]", 1: ", and ends.", 3: "[REDACTED:github_token#1]"}
 
 
 def test_chunks_of_other_sources_versions_and_places_are_not_joined():
