@@ -1,7 +1,7 @@
 """Values that an operator does not want a model to see, dropped from a tool's JSON by their paths.
 
-Knows: what a path means: names joined by dots, `*` for any name (one that is called so hides no other), and lists
-passed through, so that `rows.mail` is the mail of every row.
+Knows: what a path means: names joined by dots, `*` for any name (one that is called so hides no other), lists passed
+through, so that `rows.mail` is the mail of every row; and that a name with hidden characters in it will lose them.
 Does not know: what the values are, or whose. A text of which nothing is dropped comes back as it is; else it is written
 anew, and says the same.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from elbowroom.clean.sanitise import sanitise
 from elbowroom.errors import InvalidRequest
 from elbowroom.read.message import encode
 from elbowroom.read.rawjson import decode, sequence, unambiguous, whole
@@ -50,6 +51,11 @@ def _without(text: str, paths: Sequence[str]) -> tuple[str, int] | None:
     return (text, 0) if unambiguous(text) else None
 
 
+def _seen(name: str) -> str:
+    """The name as it is shown later, without its hidden characters."""
+    return name if name.isascii() and name.isprintable() else sanitise(name).text
+
+
 def _drop(value: Any, path: Sequence[str]) -> int:
     """Drops them in place; how many. It does not call itself: a result may be as deep as a parser takes."""
     dropped, pending = 0, [(value, path)]
@@ -58,7 +64,7 @@ def _drop(value: Any, path: Sequence[str]) -> int:
         if isinstance(one, list):
             pending += [(inside, (name, *rest)) for inside in one]
         elif isinstance(one, dict):
-            names = list(one) if name == "*" else [name] if name in one else []
+            names = [inside for inside in one if name in ("*", inside) or _seen(inside) == name]
             if rest:
                 pending += [(one[inside], rest) for inside in names]
                 continue

@@ -55,6 +55,13 @@ def test_what_a_member_given_twice_hides_is_not_shown(text: str):
     assert without_paths(text, ("a.b",)) is None
 
 
+@pytest.mark.parametrize("name", ["ma\u200bil", "mail\u00ad", "\ufeffmail", "ma\x7fil"])
+def test_hidden_characters_hide_no_name(name: str):
+    for ascii_only in (True, False):
+        text = json.dumps([{name: "hers", "mail": 1, "m\u00e4il": 2}], ensure_ascii=ascii_only)
+        assert without_paths(text, ("mail",)) == ('[{"m\u00e4il":2}]', 2)
+
+
 def test_json_on_every_line():
     assert without_paths('{"a":1,"b":2}\n\n{"a":3}\n', ("a",)) == ('{"b":2}\n\n{}\n', 2)
     assert without_paths('{\n"a":1,"b":2}\n{\n"b":{"a":3}}', ("a",)) == ('{"b":2}\n{\n"b":{"a":3}}', 1)
