@@ -58,17 +58,20 @@ def _seen(name: str) -> str:
 
 def _drop(value: Any, path: Sequence[str]) -> int:
     """Drops them in place; how many. It does not call itself: a result may be as deep as a parser takes."""
-    dropped, pending = 0, [(value, path)]
+    dropped, pending = 0, [(value, 0)]
+    known: dict[tuple[str, ...], list[str]] = {}  # most rows have the same names
     while pending:
-        one, (name, *rest) = pending.pop()
+        one, at = pending.pop()
         if isinstance(one, list):
-            pending += [(inside, (name, *rest)) for inside in one]
+            pending += [(inside, at) for inside in one]
         elif isinstance(one, dict):
-            names = [inside for inside in one if name in ("*", inside) or _seen(inside) == name]
-            if rest:
-                pending += [(one[inside], rest) for inside in names]
+            name, row = path[at], (path[at], *one)
+            if row not in known:
+                known[row] = [inside for inside in one if name in ("*", inside) or _seen(inside) == name]
+            if at + 1 < len(path):
+                pending += [(one[inside], at + 1) for inside in known[row]]
                 continue
-            dropped += len(names)
-            for gone in names:
+            dropped += len(known[row])
+            for gone in known[row]:
                 del one[gone]
     return dropped
