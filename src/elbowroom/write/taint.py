@@ -28,6 +28,7 @@ _PATH = [re.compile(r"(?<![\w/])(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.~-]+)*/?|\b[a-z]:
 _NUMBER = re.compile(r"(?<!\d)\d(?:[ -]?\d){6,40}(?!\d)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ -]?\d\d)*")
 _UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_BACKSLASHES = re.compile(r"\\{2,}")
 _MEDIA = ("image_url", "input_audio", "file")  # pictures and recordings
 _ENDS = ".,;:!?)]}"  # a sentence goes on
 _SHORT = 4  # characters; a shorter path is in any text
@@ -50,7 +51,7 @@ class Taint:
         if tool not in self.tools:
             return False
         suspects = {one for text in _leaves(_decoded(arguments)) for one in telling(text)}
-        return any(self._shown.says(one) and not self._trusted.says(one) for one in suspects)
+        return any(self._shown.says(one) and not self._trusted.names(one) for one in suspects)
 
     @cached_property
     def _trusted(self) -> _Read:
@@ -71,6 +72,10 @@ class _Read:
     def says(self, one: str) -> bool:
         return one in self._telling or one in self._text
 
+    def names(self, one: str) -> bool:
+        """Whether it is said as such: a part of another word is none of it."""
+        return one in self._telling or bool(re.search(rf"(?<![a-z0-9]){re.escape(one)}(?![a-z0-9])", self._text))
+
 
 def telling(text: str) -> frozenset[str]:
     """What of a text could say where something goes, in one spelling."""
@@ -89,6 +94,7 @@ def telling(text: str) -> frozenset[str]:
 
 def _plain(text: str) -> str:
     """One spelling: results are often JSON inside a string, with escapes of their own."""
+    text = _BACKSLASHES.sub(r"\\", text)
     text = _UNICODE.sub(lambda found: chr(int(found[1], 16)), text).replace("\\/", "/")
     return unicodedata.normalize("NFKC", text).lower()
 
