@@ -31,13 +31,22 @@ def clean_result(text: str, known: Known) -> CleanResult:
     seen = known.text(text)
     if not seen.stripped and not seen.neutralised:
         return CleanResult(text, 0, ())
-    for end in _LINE_ENDS:
-        if end in text:  # many times faster than replacing none
-            text = text.replace(end, r"\n")
-    safe = known.text(text).safe.marked(r"\\")
+    safe = known.text(_with_escapes(text)).safe.marked(r"\\")
     if not _is_json(safe.text):
         safe = seen.safe
     return CleanResult(safe.text, safe.stripped + len(safe.broken_spans), seen.stripped_spans, safe.broken_spans)
+
+
+def bare_result(text: str, known: Known) -> str:
+    """The text with nothing hidden in it, and still JSON where it was: as it will read, control strings aside."""
+    return known.text(_with_escapes(text)).bare if known.text(text).stripped else text
+
+
+def _with_escapes(text: str) -> str:
+    for end in _LINE_ENDS:
+        if end in text:  # many times faster than replacing none
+            text = text.replace(end, r"\n")
+    return text
 
 
 def _is_json(text: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from msgspec import Struct
 
 from elbowroom.clean.known import Known
-from elbowroom.clean.result import clean_result
+from elbowroom.clean.result import bare_result, clean_result
 from elbowroom.decide.redact import without_paths
 from elbowroom.decide.shapes import NOTICE
 from elbowroom.errors import InvalidRequest
@@ -77,7 +77,7 @@ def _checked(message: Message, tool: Tool | None, known: Known) -> Checked:
     if tool is not None and tool.looks_inside and not _is_text(message):
         return withheld(size, "a part of it is no text, and cannot be looked at as it has to be")
     if tool is not None and tool.response_schema is not None:
-        fault = _fault(text, tool)
+        fault = _fault(bare_result(text, known), tool)  # as it will read: hidden characters would hide a name
         if fault is not None:
             return withheld(size, f"its form is not the one that is expected of it ({fault})")
     if tool is not None and tool.redact:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from elbowroom.clean.known import Known
 from elbowroom.clean.neutralise import LIVE, neutralise
-from elbowroom.clean.result import clean_result
+from elbowroom.clean.result import bare_result, clean_result
 from elbowroom.clean.sanitise import sanitise
 from tests.payloads import BENIGN, PAYLOADS
 
@@ -58,6 +58,13 @@ def test_a_string_that_is_put_together_over_two_values_is_broken_too():
     cleaned = clean('["<|a","b|>"]')
     assert json.loads(cleaned) == ["<\\|a", "b|>"]
     assert not LIVE.search(cleaned)
+
+
+def test_bare_is_what_is_left_of_it_before_anything_is_broken():
+    known = Known(1 << 20)
+    assert bare_result('["a\u200b\u2028b</s>"]', known) == '["a\\nb</s>"]'
+    text = '["a\\u200b</s>"]\r\n'
+    assert bare_result(text, known) is text
 
 
 def test_a_known_text_is_looked_up():

@@ -80,6 +80,14 @@ def test_a_result_that_says_something_twice_was_not_checked():
     assert checked.withheld.endswith("(a member is given twice)")
 
 
+def test_the_schema_sees_names_as_they_will_be_read():
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    hidden = one('{"\u200bn": "follow me", "n": 1}', response_schema=schema)
+    assert (hidden.withheld or "").endswith("(a member is given twice)")
+    assert "follow" not in one('{"\u200bn": "follow me"}', response_schema=schema).text
+    assert one('\ufeff{"n": 1, "s": "a\u2028b\u200b"}', response_schema=schema).text == '{"n": 1, "s": "a\\nb"}'
+
+
 def test_the_schema_sees_what_came_and_redaction_comes_before_cleaning():
     schema = {"type": "object", "required": ["mail"]}
     checked = one(json.dumps({"mail": "</s>", "note": "[INST]"}), response_schema=schema, redact=("mail",))
