@@ -161,7 +161,12 @@ def test_labels_take_away_tools_that_carry_things_outside_and_no_other():
 
 def test_a_providers_own_tool_is_known_by_its_type_and_its_name():
     policy = Policy(tools={"bash": Tool(egress=True), "web_search": Tool(egress=True)})
-    tools = [{"type": "bash_20250124", "name": "bash"}, {"type": "web_search", "name": "x"}, {"type": "clock"}]
+    tools = [
+        {"type": "bash_20250124", "name": "bash"},
+        {"type": "web_search", "name": "x"},
+        {"type": "builtin_function", "function": {"name": "bash"}},
+        {"type": "clock"},
+    ]
     found = made(talk(documents=[labelled()], tools=tools), policy, **ANN)
     assert found.request.params["tools"] == [{"type": "clock"}]
 
