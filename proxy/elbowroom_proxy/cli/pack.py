@@ -44,7 +44,8 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE", help="elbowroom.yaml; without it the built-in one")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="another policy, classes/ beside it")
     parser.add_argument("--budget", type=_tokens, metavar="TOKENS", help="evidence ceiling, over any policy")
-    parser.add_argument("--as", dest="name", metavar="NAME", help="who asks: a key's name; without it everybody does")
+    who = "who asks: a key's name, by its policy, mode and rights; without it everybody does"
+    parser.add_argument("--as", dest="name", metavar="NAME", help=who)
     parser.add_argument("--json", action="store_true", help='{"body": ..., "decision": ...} a line')
 
 
