@@ -35,6 +35,8 @@ _OURS = ("system", "developer")
 # All members that are shown, recorded, or compared with one that is. A URL goes back to the client alone.
 _LINES = ("id", "title", "section", "source_id", "version", "kind", "lang", "parent_id", "anchor", "summary")
 _LISTS = ("supersedes", "highlights")
+# What somebody wrote in a message, and in a part of one.
+_IN_MESSAGES, _IN_PARTS = ("content", "refusal", "reasoning_content", "reasoning"), ("text", "refusal", "thinking")
 FEWEST = 4  # characters of a secret that are worth a search: with so few nobody can begin
 _LATE = "it could not be searched in time for what must not leave"
 
@@ -191,11 +193,28 @@ def _touch(text: str, after: str) -> int:
 
 
 def _said(message: Message) -> list[str]:
-    """Its texts: the content, or each part's."""
-    content = message.value.get("content")
-    if isinstance(content, str):
-        return [sanitise(content).text]
-    return [sanitise(part["text"]).text for part in content or () if isinstance(part.get("text"), str)]
+    """All that is searched of it."""
+    found: list[str] = []
+
+    def note(text: str) -> str:
+        found.append(sanitise(text).text)
+        return text
+
+    _reworded(message, note)
+    return found
+
+
+def _reworded(message: Message, change: Callable[[str], str]) -> dict[str, Any]:
+    """The members of it that hold text, their texts changed."""
+
+    def part(one: Mapping[str, Any]) -> dict[str, Any]:
+        return {**one, **{name: change(text) for name in _IN_PARTS if isinstance(text := one.get(name), str)}}
+
+    value = message.value
+    new: dict[str, Any] = {name: change(text) for name in _IN_MESSAGES if isinstance(text := value.get(name), str)}
+    if isinstance(value.get("content"), list):
+        new["content"] = [part(one) for one in value["content"]]
+    return new
 
 
 # --- what is done about it ------------------------------------------------------------------------------------------
@@ -327,15 +346,8 @@ def _message(at: int, message: Message, places: Places, numbers: Numbers) -> tup
         redactions.extend(told)
         return now if told else text
 
-    content = message.value.get("content")
-    if isinstance(content, str):
-        content = change(content)
-    else:
-        content = [
-            {**part, "text": change(part["text"])} if isinstance(part.get("text"), str) else part
-            for part in content or ()
-        ]
+    new = _reworded(message, change)
     if not redactions:
         return message, ()
-    raw = join_members({**members(message.raw), "content": encode(content)})
-    return Message(raw, {**message.value, "content": content}), tuple(redactions)
+    changed = {name: encode(said) for name, said in new.items() if said != message.value[name]}
+    return Message(join_members({**members(message.raw), **changed}), {**message.value, **new}), tuple(redactions)

@@ -233,6 +233,23 @@ def test_what_a_placeholder_makes_live_is_broken():
     assert (clean.ready.request.messages[3].text, clean.ready.edits) == ("fine", ())
 
 
+def test_refusals_and_reasoning_are_what_the_assistant_wrote_too():
+    parts: list[dict[str, Any]] = [
+        {"type": "thinking", "thinking": KEY, "n": 1}, {"type": "refusal", "refusal": OTHER}, {"type": "file"},
+    ]  # fmt: skip
+    said: list[dict[str, Any]] = [
+        {"role": "assistant", "content": None, "reasoning": OTHER, "refusal": "no", "reasoning_content": f"{KEY}."},
+        {"role": "assistant", "content": parts, "reasoning": {"effort": KEY}, "refusal": None},
+    ]
+    asked = {"role": "user", "content": "Which?"}
+    request = read({"model": "m", "messages": [asked, *said, asked]})
+    _, one, two, _ = done(request, policy=Policy(redact=Redact(messages=True))).ready.request.messages
+    assert one.value == {**said[0], "reasoning": TWO, "reasoning_content": f"{ONE}."}
+    first, second, third = parts
+    assert two.value == {**said[1], "content": [{**first, "thinking": ONE}, {**second, "refusal": TWO}, third]}
+    assert [json.loads(message.raw) for message in (one, two)] == [one.value, two.value]
+
+
 def test_messages_are_searched_where_the_policy_says_so_and_never_the_operators_own():
     parts: list[Any] = [
         {"type": "text", "text": f"A {KEY}"},
