@@ -51,6 +51,7 @@ _TELLING = re.compile(
 # Others are the end of a word, or its beginning: `\nAKIA` and `\uff0cAKIA` are none.
 _OTHER, _SHORT = re.compile(r"(?<=\\)u[0-9a-fA-F]{4}"), ("\\n", "\\t", "\\r", "\\b", "\\f")
 _OUTSIDE = "\x01"  # in place of each of their characters but the backslash; `secrets` knows it
+_COLOUR = re.compile(r"\[[0-9;]{1,11}m")  # what is left of a terminal's: `[32mAKIA` is no word either
 _TOGETHER = 6  # rules are looked for at once, where any of the pack matches
 _PATIENCE = 256  # matches that are none, between two looks at the clock
 
@@ -90,6 +91,7 @@ def find(text: str, packs: Iterable[str], late: Callable[[], bool] = lambda: Fal
             text = _OTHER.sub(5 * _OUTSIDE, text)
         for escape in _SHORT:
             text = text.replace(escape, "\\" + _OUTSIDE)
+    text = _COLOUR.sub(lambda colour: len(colour[0]) * _OUTSIDE, text)
     if not text.isascii() and _ANY.search(text):
         for char, form in _PLAIN:
             text = text.replace(char, form)

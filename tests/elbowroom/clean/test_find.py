@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elbowroom.clean.find import PACKS, Overrun, apart, find
+from elbowroom.clean.sanitise import sanitise
 from tests.planted import BASE64, FORMS, drawn, planted
 
 BOTH = ("secrets", "pii")
@@ -88,6 +89,15 @@ def test_in_json_a_slash_may_have_a_backslash_before_it(form: tuple[str, int]):
     whole = json.dumps({"log": f"keys {text} end"}).replace("/", "\\/")
     found = [json.loads(f'"{whole[start:end]}"') for start, end, _ in find(whole, BOTH)]
     assert found == [value]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_terminals_colours_are_no_letters_of_a_word(form: tuple[str, int]):
+    value, text = planted(*form)
+    log = f"keys \x1b[1;32m{text}\x1b[0m end"
+    for whole in (sanitise(log).text, sanitise(json.dumps({"log": log})).text):
+        ((start, end, _),) = find(whole, BOTH)
+        assert json.loads(f'"{whole[start:end]}"', strict=False) == value
 
 
 def test_digits_may_be_kept_on_one_line():
