@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+from functools import partial
 
 import httpx
 import pytest
@@ -50,7 +51,14 @@ def test_every_sample_is_answered_billed_as_counted_and_traced(tmp_path):
 
 def test_at_a_terminal_it_goes_on_serving(tmp_path):
     ours, theirs = pty.openpty()
-    with subprocess.Popen([script("elbowroom"), "demo"], cwd=tmp_path, env=environment(), stdout=theirs) as process:
+    with subprocess.Popen(
+        [script("elbowroom"), "demo"],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=theirs,
+        # Whoever runs the tests in the background has it ignored by all that they start.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 -- it waits for no lock
+    ) as process:
         os.close(theirs)
         told = b""
         while not (found := re.search(rb"base_url=(http://[\d.:]+/v1)", told)):
