@@ -11,6 +11,7 @@ a backslash and `\x01`. In JSON inside a string of JSON there are more backslash
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -37,6 +38,10 @@ _LINE = "[A-Za-z0-9+/=]{16,}"
 _END = rf"-----END (?:[A-Z0-9]+ ){{0,3}}{_KEY}"
 _HEADERS = rf"(?:{_BETWEEN}[A-Z][A-Za-z-]{{3,20}}: ?[A-Za-z0-9,. ()/-]{{1,80}})*"
 
+# The name of JSON's next member behind a key, or the end of the key's own.
+_MEMBER = re.compile(r"""\\*"(?:[\s\x01\\]*,[\s\x01\\]*"[A-Za-z0-9+/=]+\\*")?\s*:\Z""")
+_LOOKED_AT = 300  # characters, from the end
+
 # What stands for a password in instructions.
 _STAND_INS = frozenset({"password", "passwd", "pass", "pwd", "secret", "token", "pw", "changeme", "your_password"})
 
@@ -49,11 +54,19 @@ def _real(password: str) -> int:
     return len(password)
 
 
+def _lines(key: str) -> int:
+    """Without the name of JSON's next member, which looks like one more line of a key that was cut off."""
+    name = _MEMBER.search(key, max(0, len(key) - _LOOKED_AT))
+    return len(key) if name is None else name.start()
+
+
 SECRETS: tuple[Rule, ...] = (
     Rule(
         "private_key",  # whole, or without its end: a document may have been cut there
         rf"-----BEGIN (?:[A-Z0-9]+ ){{0,3}}{_KEY}{_HEADERS}(?:{_BETWEEN})?{_LINE}(?:{_BETWEEN}{_LINE})*"
-        rf"(?:(?:{_BETWEEN}[A-Za-z0-9+/=]{{1,80}}){{0,3}}(?:{_BETWEEN})?{_END}|{_BETWEEN}[A-Za-z0-9+/=]{{1,15}}\z)?",
+        rf"(?:(?:{_BETWEEN}[A-Za-z0-9+/=]{{1,80}}){{0,3}}(?:{_BETWEEN})?{_END}|{_BETWEEN}[A-Za-z0-9+/=]{{1,15}}\z"
+        r"""|\\*"\s{0,4}:)?""",
+        check=_lines,
     ),
     Rule(
         "private_key",

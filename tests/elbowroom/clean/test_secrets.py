@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import re2
 
@@ -49,6 +51,23 @@ def test_a_key_without_one_of_its_ends_is_found_as_far_as_it_goes():
         ((start, end, name),) = find(text, ("secrets",))
         assert (text[start:end], name) == (text, "private_key")
     assert find("\n".join([*lines[:3], "and then some words"]), ("secrets",))[0][1] == len("\n".join(lines[:3]))
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": "), (" ,\n", " : ")])
+def test_what_a_key_was_cut_off_before_stays_json(separators: tuple[str, str]):
+    begun = planted("private_key")[0][:150]
+    for value in (
+        {"key": begun, "certificateAuthorityData": "v"},
+        {"key": begun, "v": 1},
+        {"a": [begun, "certificate"]},
+    ):
+        once = json.dumps(value, separators=separators)
+        for text in (once, json.dumps(once)):
+            ((start, end, _),) = find(text, ("secrets",))
+            left = json.loads(f"{text[:start]}gone{text[end:]}")
+            assert (left if isinstance(left, dict) else json.loads(left)) == json.loads(
+                once.replace(json.dumps(begun), '"gone"')
+            )
 
 
 @pytest.mark.parametrize(
