@@ -163,8 +163,9 @@ def title(text: str) -> str:
 
 
 def wait() -> None:
-    """Until Ctrl-C."""
+    """Until Ctrl-C. In steps: one that comes just before the system is asked to wait is heard after the step."""
     try:
-        threading.Event().wait()
+        while True:
+            time.sleep(1)
     except KeyboardInterrupt:
         print()
