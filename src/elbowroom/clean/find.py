@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import re2
 
-from elbowroom.clean.forms import shadow
+from elbowroom.clean.forms import FOLDS
 from elbowroom.clean.personal import PERSONAL
 from elbowroom.clean.sanitise import sanitise
 from elbowroom.clean.secrets import SECRETS, Rule
@@ -30,10 +30,10 @@ PACKS: dict[str, tuple[Rule, ...]] = {"secrets": SECRETS, "pii": PERSONAL}
 
 # Full-width, mathematical and circled forms that stand for one character each.
 _FOLDED = {
-    code: form
-    for block in (range(0xFF01, 0xFF5F), range(0x1D400, 0x1D800), range(0x2460, 0x24EB))
-    for code in block
-    if len(form := shadow(chr(code))) == 1 and form.isascii()
+    ord(char): form
+    for char, form in FOLDS.items()
+    if len(form) == 1
+    and any(first <= char <= last for first, last in ("\uff01\uff5e", "\U0001d400\U0001d7ff", "\u2460\u24ea"))
 }
 # What stands between groups of digits where a line must not end.
 _SPACES = "".join(map(chr, (0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)))

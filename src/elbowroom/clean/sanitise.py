@@ -75,7 +75,10 @@ _JOINING = frozenset(
     for code in block
     if unicodedata.category(chr(code))[0] in "LM"
 )
-_LETTERS = f"[{''.join(sorted(_JOINING))}]"
+# As ranges: letters one by one take long to compile.
+_FIRST = sorted(letter for letter in _JOINING if chr(ord(letter) - 1) not in _JOINING)
+_LAST = sorted(letter for letter in _JOINING if chr(ord(letter) + 1) not in _JOINING)
+_LETTERS = f"[{''.join(f'{first}-{last}' for first, last in zip(_FIRST, _LAST, strict=True))}]"
 
 # How a joiner, just read, stands where `_visible_part` keeps it: in an emoji or a keycap, between letters.
 _IN_PLACE = {
