@@ -56,12 +56,9 @@ from elbowroom_proxy.sinks.beside import Beside
 from elbowroom_proxy.sinks.jsonl import JsonlSink
 from elbowroom_proxy.sinks.keeping import Keeping
 from elbowroom_proxy.sinks.kept import Kept
-from elbowroom_proxy.stores.jwks import Jwks
 from elbowroom_proxy.stores.keys import WatchedKeys
 from elbowroom_proxy.stores.killfile import KillFile
-from elbowroom_proxy.stores.killkey import KillKey
 from elbowroom_proxy.stores.memory import MemoryCounts
-from elbowroom_proxy.stores.redis import RedisCounts
 from elbowroom_proxy.tally import Tally
 from elbowroom_proxy.texts import Keeper
 from elbowroom_proxy.tokens import Tokens
@@ -80,7 +77,8 @@ class Service:
         general = settings.general
         self.vocabularies = Vocabularies(files=settings.tokenizers)
         self.faults: tuple[str, ...] = ("the vocabularies are not checked yet",)
-        self.cache: CountCache = RedisCounts(general.redis_url) if general.redis_url else MemoryCounts()
+        self._shared = stores.redis_counts(general.redis_url) if general.redis_url else None
+        self.cache: CountCache = self._shared or MemoryCounts()
         self.tokens = Tokens(self.vocabularies, secret=keys.counts, cache=self.cache)
         self.endpoint_counts = EndpointCounts(
             _count_endpoints(settings),
@@ -91,7 +89,7 @@ class Service:
         )
         self.ledger = stores.load_ledger(general.ledger.store)(general.ledger, clock)
         self.redactor = Redactor()
-        self.calibration = Calibration(self.cache if isinstance(self.cache, RedisCounts) else None)
+        self.calibration = Calibration(self._shared)
         folder = Path(general.traces)
         content = tracing.content_keys(folder, settings.traces.hash_key_id, keys.hash)
         self.sink: TraceSink = JsonlSink(
@@ -131,7 +129,7 @@ class Service:
         )
         switches: dict[str, KillSwitch] = {"file": KillFile(Path(general.kill_file))}
         if general.redis_url:
-            switches["redis"] = KillKey(general.redis_url)
+            switches["redis"] = stores.kill_key(general.redis_url)
         self.kill = Kill(switches, self.metrics, configured=general.killed)
         self.known = Known(KNOWN_BYTES, live(settings.tokenizers.values()))
         apart = Tokens(self.vocabularies, secret=keys.counts)  # a memory of its own, for a thread of its own
@@ -158,12 +156,11 @@ class Service:
 
     def _identity(self, settings: Settings) -> Identity:
         issuer = settings.identities.jwt
-        public = Jwks(issuer.jwks, max_age=issuer.max_age) if issuer is not None else None
+        public = stores.public_keys(issuer.jwks, max_age=issuer.max_age) if issuer is not None else None
         return Identity(self.keys, issuer, public)
 
     def _outside(self, settings: Settings, before: tuple[Settings, Outside] | None) -> Outside:
-        cache = self.cache if isinstance(self.cache, RedisCounts) else None
-        return outside.build(settings, self.tokens, self._secrets.counts, cache, before)
+        return outside.build(settings, self.tokens, self._secrets.counts, self._shared, before)
 
     def _flow(self, settings: Settings, identify: Identify) -> Shared:
         """What those requests share that begin under these settings."""

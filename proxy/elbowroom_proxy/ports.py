@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from jwt import PyJWK
 from msgspec import Struct
 
 from elbowroom.account.row import Row
@@ -21,6 +20,9 @@ from elbowroom.budget.rights import Rights
 from elbowroom.budget.sums import Sums
 from elbowroom.records import Principal
 from elbowroom_proxy.killword import Word
+
+if TYPE_CHECKING:
+    from jwt import PyJWK
 
 
 class Keys(Protocol):

@@ -12,8 +12,6 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-import jwt
-
 from elbowroom.budget.rights import Rights
 from elbowroom.budget.worst import named_beside
 from elbowroom.errors import InvalidApiKey, ModelNotAllowed
@@ -58,6 +56,8 @@ class Identity:
 
 async def _of_token(token: str, row: JwtRow, public: PublicKeys) -> tuple[Principal, Rights] | None:
     """Whom a token stands for, and what it may by itself; None where it does not hold."""
+    import jwt  # noqa: PLC0415 -- takes long to load, and most have keys alone
+
     try:
         kid = jwt.get_unverified_header(token).get("kid") if len(token) <= _LONGEST else None
         key = await public.find(kid) if isinstance(kid, str) else None

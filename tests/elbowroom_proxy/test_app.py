@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import httpx
@@ -45,6 +47,15 @@ async def test_counts_go_to_redis_where_one_is_configured(tmp_path, redis_url):
     assert isinstance(service.cache, RedisCounts)
     assert await service.cache.healthy()
     await service.close()
+
+
+LEFT = ("jwt", "redis", "litellm", "tiktoken", "tokenizers")
+
+
+def test_what_is_slow_to_load_is_loaded_when_it_is_wanted():
+    loaded = f"import elbowroom_proxy.serving, sys; print([name for name in {LEFT} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_every_path_of_the_service_answers_and_no_other(running_proxy: Run):
